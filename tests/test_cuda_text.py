@@ -23,7 +23,7 @@ from armwright.graph.angles import written_out
 from armwright.graph.expression import Graph
 from armwright.graph.program import Program
 from armwright.integrate import method
-from armwright.simulation.motion import linearising, pulling, stepping
+from armwright.simulation.motion_programs import step_derivatives_program, step_gradient_program, step_program
 from armwright.trace.choose import cheapest
 from armwright.trace.loops import LONG_MECHANISMS
 from armwright.trace.tracing import Request
@@ -194,11 +194,11 @@ def test_nvcc_compiles_equations_in_shared_memory(tmp_path: Path) -> None:
 
 
 def advancing(robot: aw.Robot, kind: str, integrator: str) -> Program:
-    program = stepping(robot, method(integrator))
+    program = step_program(robot, method(integrator))
     return {
         "forward": lambda: program,
-        "back": lambda: pulling(program),
-        "slopes": lambda: linearising(robot, program, looped=robot.n > 2),
+        "back": lambda: step_gradient_program(program),
+        "slopes": lambda: step_derivatives_program(robot, program, looped=robot.n > 2),
     }[kind]()
 
 

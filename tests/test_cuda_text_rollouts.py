@@ -24,7 +24,7 @@ from armwright.integrate import method
 from armwright.robot import random_tree
 from armwright.simulation.kernels import motion_of
 from armwright.simulation.measures import MEASURES
-from armwright.simulation.motion import derivative, layout_of
+from armwright.simulation.motion_programs import derivative, layout_of
 
 pytestmark = needs_compiler
 RR = aw.load("rr")

@@ -18,7 +18,7 @@ from armwright.backends.llvm import native
 from armwright.errors import InputError, SimulationError, SimulationWarning, SlowWarning, UnknownNameError
 from armwright.robot import Robot, random_tree
 from armwright.simulation import Run, simulate, simulate_batch
-from armwright.simulation.events import on_robot
+from armwright.simulation.events import events_on
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.plan import plan, settings
 from armwright.simulation.rollouts import Rollouts
@@ -95,7 +95,7 @@ def test_every_backend_ends_every_rollout_by_its_own_event(integrator: str, targ
     options, place = METHODS[integrator], robot.n - 1
     levels = np.array([0.02, -0.03, 5.0])
     q0 = robot.neutral
-    listed = on_robot(robot, [events.when(lambda t, q, qd, x: q[place + 1] - x, [levels])])
+    listed = events_on(robot, [events.when(lambda t, q, qd, x: q[place + 1] - x, [levels])])
     planned = replace(plan(robot, law, settings(integrator, **options), 0.2, 0.05), events=listed)
     kernel = rollout_of(robot, law, (), integrator, "step" in options, "float64", target, **planned.watching)
     qd = np.zeros((3, robot.n))

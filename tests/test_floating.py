@@ -24,7 +24,7 @@ from armwright.scenario import parse, pick_and_place
 from armwright.simulation import Run, events, simulate, simulate_batch
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.momentum import momentum
-from armwright.simulation.motion import derivative, driven, layout_of, view
+from armwright.simulation.motion_programs import derivative, equations_of_motion, layout_of, view
 from armwright.simulation.plan import plan, settings
 from armwright.simulation.rollouts import Rollouts
 
@@ -214,7 +214,7 @@ def test_mujoco_goes_the_same_way() -> None:
 
 def test_a_quaternion_of_any_length_turns_as_a_unit_one() -> None:
     """So that stages of a step, and methods that remember several steps, need no projection of their own."""
-    program, layout = derivative(driven(FLYING, torque.Free())), layout_of(FLYING, torque.Free())
+    program, layout = derivative(equations_of_motion(FLYING, torque.Free())), layout_of(FLYING, torque.Free())
     assert not {node.op for node in program.nodes} & {"sign", "select"}
     q, qd = free_flight.start(FLYING, 1)
     y = layout.joined({"q": q, "qd": qd})
@@ -230,7 +230,7 @@ def test_a_quaternion_of_any_length_turns_as_a_unit_one() -> None:
 
 
 def test_code_out_of_the_cache_is_tried_at_positions_that_the_robot_can_have() -> None:
-    motion = driven(FLYING, torque.Free())
+    motion = equations_of_motion(FLYING, torque.Free())
     for program in (derivative(motion), view(motion)):
         made = backend("cpu").kernel(program, "float64")
         assert trial.kernel(made, Interpreted(program, "float64"), program.sizes, program.units)
@@ -300,8 +300,8 @@ def test_a_law_that_drives_the_base_is_doubted() -> None:
     for law in (torque.pd(q, inner, inner), torque.pd_gravity(q, 5.0, 1.0).limited([100 * x for x in inner])):
         assert simulate(FLYING, law, q, duration=0.1).audit.trustworthy
     thrusters = tuple(replace(j, max_torque=1e4) if i < 6 else j for i, j in enumerate(FLYING.joints))
-    driven = replace(FLYING, joints=thrusters)
-    assert simulate(driven, torque.pd_gravity(q, 5.0, 1.0), q, duration=0.1).audit.trustworthy
+    equations_of_motion = replace(FLYING, joints=thrusters)
+    assert simulate(equations_of_motion, torque.pd_gravity(q, 5.0, 1.0), q, duration=0.1).audit.trustworthy
 
 
 def test_a_coarse_run_is_doubted_for_its_momentum() -> None:

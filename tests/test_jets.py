@@ -14,7 +14,7 @@ from armwright.graph.program import Program
 from armwright.integrate import Event, IntegrationError, Taylor, solve
 from armwright.integrate.jets import coefficients, increment, solve_jets
 from armwright.simulation.kernels import motion_of
-from armwright.simulation.motion import derivative
+from armwright.simulation.motion_programs import derivative
 from armwright.torque import as_law
 
 EPS = float(np.finfo(float).eps)

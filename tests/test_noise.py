@@ -14,7 +14,7 @@ from armwright.algebra import dot
 from armwright.backends.interface import BACKENDS
 from armwright.errors import InputError
 from armwright.simulation.rollouts import Rollouts
-from armwright.simulation.sample_and_hold import Turns
+from armwright.simulation.sample_and_hold import SamplingInstants
 
 RR = aw.load("rr")
 HELD = aw.torque.pd([0.5, -0.3], kp=20, kd=2)
@@ -212,7 +212,7 @@ def test_numbers_and_seeds_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_turns_are_counted_by_each_rollout_and_are_where_steps_end() -> None:
-    turns = Turns(0.0, 0.1, np.array([0.0, 0.07, -0.03]), (0.02, 0.05))
+    turns = SamplingInstants(0.0, 0.1, np.array([0.0, 0.07, -0.03]), (0.02, 0.05))
     times = np.array([0.0, 0.04 + 1e-17, 0.1])
     np.testing.assert_allclose(turns.among(times), [0, 0.02, 0.04, 0.05, 0.06, 0.08, 0.1])
     assert turns.anew(turns.among(times)).tolist() == [False] + 6 * [True]

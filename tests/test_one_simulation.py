@@ -13,7 +13,7 @@ from armwright import integrate, torque, trajectory
 from armwright.errors import SimulationWarning, SlowWarning
 from armwright.layout import Layout
 from armwright.simulation import Run, simulate, simulate_batch
-from armwright.simulation import motion as programs
+from armwright.simulation import motion_programs as programs
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.plan import Plan, plan, settings
 from armwright.simulation.rollouts import Rollouts

@@ -12,7 +12,7 @@ from armwright.backends.interpreter import Interpreted
 from armwright.backends.llvm import native
 from armwright.integrate import Taylor
 from armwright.simulation import kernels
-from armwright.simulation.motion import derivative, driven
+from armwright.simulation.motion_programs import derivative, equations_of_motion
 from armwright.torque import LAWS, built_in, numbers_of, together
 from armwright.trajectory import cycloidal, normal_spline, trapezoidal
 
@@ -59,7 +59,7 @@ def test_laws_that_differ_in_numbers_are_one_program_that_gives_what_each_gives(
     assert forms[0].numbers != forms[1].numbers
     rng = np.random.default_rng(0)
     for law, (form, numbers, _) in zip((one, other), forms, strict=True):
-        folded, opened = derivative(driven(ARM, law)), derivative(driven(ARM, form))
+        folded, opened = derivative(equations_of_motion(ARM, law)), derivative(equations_of_motion(ARM, form))
         y = rng.uniform(-0.5, 0.5, (1, folded.sizes[1]))
         results = []
         for program, more in ((folded, []), (opened, [np.array([numbers])])):

@@ -15,7 +15,7 @@ from armwright.graph.interpret import interpret
 from armwright.integrate import method, solve
 from armwright.integrate.jets import solve_jets
 from armwright.simulation.kernels import motion_of
-from armwright.simulation.motion import derivative
+from armwright.simulation.motion_programs import derivative
 from armwright.study import papers
 from armwright.study.papers import machado1994
 from armwright.study.papers.finding import Verdict

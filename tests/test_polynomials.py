@@ -14,7 +14,7 @@ from armwright.errors import InputError, SlowWarning
 from armwright.integrate import POLYNOMIALS, Event, solve_jets
 from armwright.robot import random_tree
 from armwright.simulation.kernels import motion_of
-from armwright.simulation.motion import derivative
+from armwright.simulation.motion_programs import derivative
 from armwright.study.work_precision import RECOMMENDED, TimedMotion, recommended
 
 ARM, START = aw.load("rr"), [0.3, 0.2]

@@ -9,7 +9,7 @@ import pytest
 
 import armwright as aw
 from armwright.errors import InputError, SimulationError
-from armwright.simulation import Run, repeating, simulate
+from armwright.simulation import Run, law_repeatability, simulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::armwright.errors.SlowWarning")
 
@@ -62,7 +62,7 @@ def test_no_further_call_is_made_of_a_law(way: dict) -> None:
 
 
 def test_steps_that_become_ever_shorter_have_that_cause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeating, "STRUGGLING", 500)
+    monkeypatch.setattr(law_repeatability, "STALL_CALLS", 500)
     with pytest.raises(SimulationError, match=r"such as random numbers .* so that steps become ever shorter") as told:
         simulate(ARM, noisy(2), **ASKED)
     assert isinstance(told.value.run, Run)

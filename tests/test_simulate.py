@@ -157,7 +157,7 @@ def test_a_python_function_is_slower_and_says_so() -> None:
 
 
 def test_a_run_of_very_many_chosen_steps_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation.rollouts, "MANY_STEPS", 40)
+    monkeypatch.setattr(simulation.rollouts, "WARNING_STEPS", 40)
     arm = SMOOTH.with_friction(coulomb=1.0)
     with pytest.warns(SlowWarning, match=r"more than 40 steps, and at t = \S+ of 1 s so far.*radau.*smooth=") as told:
         simulate(arm, duration=1.0)

@@ -93,7 +93,7 @@ def test_a_rollout_is_one_step_after_the_other(name):
 )
 def test_rollouts_in_stretches_on_threads_and_in_any_layout_are_the_same_steps(dtype, threads, brief, monkeypatch):
     """Bitwise, also for batches that no block nor vector divides, torques in any order, and one set of them for all."""
-    monkeypatch.setattr(import_module("armwright.simulation.stepper"), "BRIEF", brief)
+    monkeypatch.setattr(import_module("armwright.simulation.stepper"), "MAX_CALL_SUBSTEPS", brief)
     robot = aw.load("panda")
     stepper = aw.stepper(robot, dt=0.01, substeps=2, integrator="rk2", dtype=dtype)
     q, qd, _ = (x.astype(dtype) for x in states(robot, 1101))
@@ -117,7 +117,7 @@ def test_steps_of_many_substeps_are_cut_where_ctrl_c_is_heard(name, monkeypatch)
     q, qd, tau = states(robot, 3)
     pushed = np.stack([tau, -tau], axis=1)
     whole = aw.stepper(robot, dt=0.01, substeps=23)
-    monkeypatch.setattr(import_module("armwright.simulation.stepper"), "BRIEF", 5)
+    monkeypatch.setattr(import_module("armwright.simulation.stepper"), "MAX_CALL_SUBSTEPS", 5)
     cut = aw.stepper(robot, dt=0.01, substeps=23)
     for found, expected in zip(cut.step(q, qd, tau), whole.step(q, qd, tau), strict=True):
         assert np.array_equal(found, expected)

@@ -35,9 +35,9 @@ def test_who_names_an_integrator_keeps_it_and_is_told_the_one_cause(monkeypatch:
     rate, joint = sticking_rate(STUCK, STUCK.neutral)
     assert joint == 1 and rate > 1e6
     why = r'the dry friction of joint2 at rest holds steps to \S+ s; expected integrator="radau"'
-    monkeypatch.setattr(rollouts, "MANY_STEPS", 1000)
-    monkeypatch.setattr(rollouts, "MOST_STEPS", 2_000)
-    monkeypatch.setattr(SIMULATE, "MOST_STEPS", 2_000)
+    monkeypatch.setattr(rollouts, "WARNING_STEPS", 1000)
+    monkeypatch.setattr(rollouts, "MAX_STEPS_PER_RECORD", 2_000)
+    monkeypatch.setattr(SIMULATE, "MAX_STEPS_PER_RECORD", 2_000)
     with (
         pytest.warns(SlowWarning, match=f"more than 1000 steps, and at .* so far: {why}"),
         pytest.raises(SimulationError, match=rf"more than 2000 steps between two records at t = \S+ s: {why}"),
@@ -51,8 +51,8 @@ def test_who_names_an_integrator_keeps_it_and_is_told_the_one_cause(monkeypatch:
 
 
 def test_friction_that_jumps_at_rest_keeps_the_method(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollouts, "MOST_STEPS", 2_000)
-    monkeypatch.setattr(SIMULATE, "MOST_STEPS", 2_000)
+    monkeypatch.setattr(rollouts, "MAX_STEPS_PER_RECORD", 2_000)
+    monkeypatch.setattr(SIMULATE, "MAX_STEPS_PER_RECORD", 2_000)
     with pytest.raises(SimulationError, match="the dry friction of joint1 jumps at rest; expected a speed") as told:
         simulate(LOOSE, qd0=[0.01, 0.0], duration=0.01, smooth=0.0)
     assert told.value.run.settings["integrator"] == EXPLICIT

@@ -38,7 +38,7 @@ from armwright.pages.viewer.solids import creased
 from armwright.pages.viewer.stance import Stance
 from armwright.pages.viewer.worker import Worker
 from armwright.progress import listening
-from armwright.simulation.joining import later
+from armwright.simulation.joined_runs import shifted
 
 EVIL = "<img src=x onerror=alert(1)>[x](javascript:alert(1))\x1b[31m"
 
@@ -191,7 +191,7 @@ def test_a_run_is_shown_between_its_records(arm: aw.Robot) -> None:
 
 def test_what_a_phase_takes_up_is_in_the_hand(arm: aw.Robot) -> None:
     runs = [aw.simulate(robot, q0=np.zeros(6), duration=0.1) for robot in (arm, arm.with_payload(2.0))]
-    played = Playback([aw.Run.joined([runs[0], later(runs[1], 0.1)])])
+    played = Playback([aw.Run.joined([runs[0], shifted(runs[1], 0.1)])])
     assert played.at(played.first).held == 0
     played.seek(0.15)
     assert played.at(played.first).held == 2

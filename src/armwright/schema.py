@@ -27,7 +27,7 @@ from armwright.scenario.laws import BESIDE, law_keys
 from armwright.scenario.motions import MOTIONS
 from armwright.scenario.parse import INTEGRATOR, LOADED, OF_PHASES, TOP
 from armwright.scenario.phases import PHASE
-from armwright.simulation.plan import OTHERS
+from armwright.simulation.plan import OTHER_INTEGRATORS
 from armwright.sizing.request import TOP as SIZE_KEYS
 from armwright.sweep.design import METHODS
 from armwright.sweep.measures import HISTORIES, MEASURES
@@ -136,7 +136,7 @@ LOADING: dict[str, tuple[Json, str]] = {
     "floating": (FLAG, "Whether a free joint carries the base."),
 }
 STEPPED: dict[str, tuple[Json, str]] = {
-    "method": ({"enum": sorted({*methods(), *OTHERS})}, "The integrator (docs/simulation.md)."),
+    "method": ({"enum": sorted({*methods(), *OTHER_INTEGRATORS})}, "The integrator (docs/simulation.md)."),
     "rtol": (ABOVE, "Relative error allowed per step."),
     "atol": (ABOVE, "Absolute error allowed per step."),
     "step": (ABOVE, "Seconds of a fixed step."),

@@ -24,7 +24,7 @@ from armwright.load import packaged
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
 from armwright.scenario.parse import MOVING, merged
-from armwright.simulation.plan import OTHERS
+from armwright.simulation.plan import OTHER_INTEGRATORS
 from armwright.torque import LAWS
 
 DATA = (".csv", ".parquet")
@@ -56,7 +56,7 @@ Integrator: TypeAlias = Annotated[
     typer.Option(
         help="dop853, rk4, radau, ...",
         rich_help_panel=PANEL,
-        autocompletion=names_beginning(lambda: [*methods(), *OTHERS]),
+        autocompletion=names_beginning(lambda: [*methods(), *OTHER_INTEGRATORS]),
     ),
 ]
 Rtol: TypeAlias = Annotated[float | None, typer.Option(help="Error allowed per step.", rich_help_panel=PANEL)]

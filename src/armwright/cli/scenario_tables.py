@@ -9,7 +9,7 @@ from typing import Any
 from armwright.errors import InputError
 from armwright.scenario.laws import BESIDE
 from armwright.scenario.parse import merged
-from armwright.simulation.plan import CHOSEN, honoured_by
+from armwright.simulation.plan import ADAPTIVE_OPTIONS, supported_options
 
 LIMITS = ("velocity", "acceleration", "torque", "jerk", "reserve")
 """Keys of a time-optimal motion that say within which limits it is."""
@@ -36,9 +36,9 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 def _stepped(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the old integrator that the new one takes."""
-    chosen = set(new) & set(CHOSEN)
+    chosen = set(new) & set(ADAPTIVE_OPTIONS)
     stepped = "step" in new or ("step" in old and not chosen)
-    known = honoured_by(str(new.get("method", old.get("method", "dop853"))), stepped)
+    known = supported_options(str(new.get("method", old.get("method", "dop853"))), stepped)
     return {key: x for key, x in old.items() if key == "method" or key in known}
 
 

@@ -12,7 +12,7 @@ from armwright.model.values import Reader
 from armwright.robot import Robot
 from armwright.scenario.motions import choice
 from armwright.simulation import events
-from armwright.simulation.events import Event, on_robot
+from armwright.simulation.events import Event, events_on
 
 EVENTS: dict[str, Callable[..., Event]] = {
     "limits": events.limits,
@@ -40,7 +40,7 @@ def event_of(part: Reader, arm: Robot) -> Event:
     joints = part.texts("joints") if given.pop("joints", None) is not None else ()
     try:
         event = EVENTS[kind](*joints, **given)
-        on_robot(arm, [event])
+        events_on(arm, [event])
     except (InputError, UnknownNameError) as error:
         part.fail("type", str(error))
     return event

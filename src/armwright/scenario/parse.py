@@ -20,7 +20,7 @@ from armwright.scenario.motions import trajectory_of
 from armwright.scenario.phases import Part, held, phases_of
 from armwright.scenario.picking import picked_and_placed, picking_pace
 from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
-from armwright.simulation.joining import later
+from armwright.simulation.joined_runs import shifted
 from armwright.simulation.plan import check_records, check_seconds
 from armwright.trajectory import Trajectory
 
@@ -89,7 +89,7 @@ class Scenario:
             check_seconds("every", every)
             check_records(motion.duration, every)
             run = torques_along(part.phase.robot, motion, every, friction_law=_friction(part.phase.torque))
-            runs.append(later(run, float(runs[-1].t[-1] - run.t[0])) if runs else run)
+            runs.append(shifted(run, float(runs[-1].t[-1] - run.t[0])) if runs else run)
         return Run.joined(runs)
 
 

@@ -8,10 +8,10 @@ run = torques_along(robot, trajectory)            inverse dynamics along a motio
 """
 
 from armwright.simulation import events
-from armwright.simulation.along import torques_along
 from armwright.simulation.audit import Audit, Deviation, Doubt
 from armwright.simulation.batch import simulate_batch
 from armwright.simulation.phases import Phase, simulate_phases
+from armwright.simulation.prescribed_motion import torques_along
 from armwright.simulation.run import BatchRun, Found, Run, Statistics
 from armwright.simulation.simulate import simulate
 from armwright.simulation.stepper import Stepper, stepper

@@ -31,33 +31,33 @@ from armwright.model.description import JointModel
 from armwright.names import NOISE, shown
 from armwright.notebook import box, lines
 from armwright.simulation.momentum import momentum
-from armwright.simulation.pressing import Pressing
+from armwright.simulation.stop_hits import StopHits
 
 if TYPE_CHECKING:
     from armwright.robot import Robot
     from armwright.simulation.run import Run
 
-SAMPLES = 400
+MAX_CONDITIONS = 400
 """At most so many mass matrices are looked at along a run."""
 
-ENERGY_ALLOWED = 1e-6
+MAX_ENERGY_ERROR = 1e-6
 """The share of the energy that may be missing before a run is called untrustworthy."""
 
-POWER_ALLOWED = 1e-6
+MAX_POWER_ERROR = 1e-6
 """Of the power, likewise."""
 
-MOMENTUM_ALLOWED = 1e-6
+MAX_MOMENTUM_ERROR = 1e-6
 """Of the momentum, likewise."""
 
-CONDITION_ALLOWED = 1e10
-DEPARTED = 1e-3
+MAX_CONDITION = 1e10
+MAX_TARGET_ERROR = 1e-3
 """Radians or metres from the target at which a robot has left it, where the law is meant to follow it exactly."""
 
-NUDGE, LEAST_NUDGE = 1e-9, 1e-14
+FIXED_STEP_DISTANCE, MIN_DISTANCE = 1e-9, 1e-14
 """How far from a run with given steps its neighbour begins, and at least where a tolerance says it."""
 
-DIVERGED = 1e3
-"""A neighbour has left when it is `DEPARTED` away, or so many times as far as at first."""
+DIVERGENCE_RATIO = 1e3
+"""A neighbour has left when it is `MAX_TARGET_ERROR` away, or so many times as far as at first."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Audit:
     momentum: MomentumBalance | None = None
     doubts: tuple[Doubt, ...] = ()
     loop_errors: Array | None = None
-    stops: Pressing | None = None
+    stops: StopHits | None = None
 
     @property
     def pressed(self) -> Array | None:
@@ -198,7 +198,7 @@ class Audit:
         return box(self.verdict, lines(str(self), bad=not self.trustworthy))
 
 
-def _hits(stops: Pressing) -> str:
+def _hits(stops: StopHits) -> str:
     """How many joints have hit a stop, when the first did, and how deep and hard."""
     said = f"{np.count_nonzero(stops.hit)} of {len(stops.depth)} joints have hit one"
     if not stops.hit.any():
@@ -246,9 +246,9 @@ class Deviation:
         return cls(factor, one.t[:count], q, qd)
 
 
-def nudge(rtol: float | None) -> float:
+def neighbour_distance(rtol: float | None) -> float:
     """How far from a run its neighbour begins: as far as one step may err."""
-    return NUDGE if rtol is None else max(rtol, LEAST_NUDGE)
+    return FIXED_STEP_DISTANCE if rtol is None else max(rtol, MIN_DISTANCE)
 
 
 def audited(run: Run) -> Audit:
@@ -262,7 +262,7 @@ def audited(run: Run) -> Audit:
     power_defect = np.sum((run.tau + run.drag - needed) * run.qd, axis=-1)
     flows = np.abs(run.tau * run.qd) + np.abs(robot.gravity_torque(run.q) * run.qd)
     power_scale = max(float(np.max(np.sum(flows, axis=-1))), _TINY)
-    every = max(1, len(run.t) // SAMPLES)
+    every = max(1, len(run.t) // MAX_CONDITIONS)
     target_error = None
     if run.reference is not None:
         target_error = np.max(np.abs(run.q - run.reference[0]), axis=-1)
@@ -292,14 +292,14 @@ def loop_errors(robot: Robot, q: Array) -> Array | None:
     return largest
 
 
-def _at_records(run: Run) -> Pressing:
+def _at_records(run: Run) -> StopHits:
     """What stops have done as far as records say, which is all that an old file has."""
     ranges = [joint.limits or (-np.inf, np.inf) for joint in run.robot.joints]
     q = run.q[:, list(run.robot.entries)]
     low, high = np.array(ranges).T
     depth = np.maximum(low - q, q - high)
     hit = np.where((depth > 0).any(axis=0), run.t[np.argmax(depth > 0, axis=0)], np.nan)
-    return Pressing(np.maximum(np.max(depth, axis=0), 0.0), np.full(len(hit), np.nan), hit)
+    return StopHits(np.maximum(np.max(depth, axis=0), 0.0), np.full(len(hit), np.nan), hit)
 
 
 def _condition(mass_matrices: Array) -> Array:
@@ -317,21 +317,21 @@ _TINY = 1e-6
 
 def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
     energy, power = (np.abs(x) for x in (audit.energy_defect, audit.power_defect))
-    for i in _first(~(energy <= ENERGY_ALLOWED * audit.scale)):
+    for i in _first(~(energy <= MAX_ENERGY_ERROR * audit.scale)):
         yield Doubt(float(run.t[i]), f"{energy[i]:.2g} J of energy are missing ({audit.scale:.3g} J are moved)")
-    for i in _first(~(power <= POWER_ALLOWED * audit.power_scale)):
+    for i in _first(~(power <= MAX_POWER_ERROR * audit.power_scale)):
         why = f"{power[i]:.2g} W of power are missing ({audit.power_scale:.3g} W flow)"
         yield Doubt(float(run.t[i]), f"{why}: torques and accelerations do not belong together")
     yield from _missing_momentum(run, audit.momentum)
     yield from _driven_base(run)
-    for i in _first(~(audit.condition < CONDITION_ALLOWED)):
+    for i in _first(~(audit.condition < MAX_CONDITION)):
         singular = f"nearly singular, condition number {audit.condition[i]:.1e}"
         why = "not positive definite" if np.isinf(audit.condition[i]) else singular
         yield Doubt(float(audit.condition_times[i]), f"the mass matrix is {why}")
     if audit.neighbour is not None:
-        yield from departed(run.t, audit.neighbour)
+        yield from divergence_doubts(run.t, audit.neighbour)
     if run.reference is not None and audit.target_error is not None and audit.followed:
-        for i in _first(~(audit.target_error <= DEPARTED)):
+        for i in _first(~(audit.target_error <= MAX_TARGET_ERROR)):
             joint = run.robot.joints[int(np.argmax(np.abs(run.q[i] - run.reference[0][i])))]
             why = f"{shown(joint.name)} is {audit.target_error[i]:.2g} off the trajectory it was to follow"
             yield Doubt(float(run.t[i]), why)
@@ -345,10 +345,10 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
         yield Doubt(float(run.t[-1]), run.message)
 
 
-def departed(t: Array, neighbour: Array) -> Iterator[Doubt]:
+def divergence_doubts(t: Array, neighbour: Array) -> Iterator[Doubt]:
     """From when on a neighbour has left."""
     begin = neighbour[0]
-    for i in _first(~(neighbour <= max(DEPARTED, DIVERGED * begin))):
+    for i in _first(~(neighbour <= max(MAX_TARGET_ERROR, DIVERGENCE_RATIO * begin))):
         why = f"a run that began {begin:.0e} away is {neighbour[i]:.1g} away; where it is depends on rounding"
         yield Doubt(float(t[i]), why)
 
@@ -361,7 +361,7 @@ def _missing_momentum(run: Run, found: MomentumBalance | None) -> Iterator[Doubt
         ("angular momentum", "kg m^2/s", found.angular_defect, found.angular_scale),
     ):
         size = np.linalg.norm(defect, axis=-1)
-        for i in _first(~(size <= MOMENTUM_ALLOWED * scale)):
+        for i in _first(~(size <= MAX_MOMENTUM_ERROR * scale)):
             yield Doubt(float(run.t[i]), f"{size[i]:.2g} {unit} of {name} are missing (of {scale:.3g})")
 
 
@@ -371,7 +371,7 @@ def _driven_base(run: Run) -> Iterator[Doubt]:
         return
     bare = [i for i in range(IMPULSE) if run.robot.joints[i].max_torque is None]
     force = np.abs((run.tau + run.drag)[:, bare])
-    for i in _first((force > SLACK).any(axis=1)):
+    for i in _first((force > LIMIT_ROUNDING).any(axis=1)):
         joint = run.robot.joints[bare[int(np.argmax(force[i]))]]
         yield Doubt(
             float(run.t[i]),
@@ -386,10 +386,10 @@ def _first(wrong: Array) -> Array:
     return np.flatnonzero(wrong)[:1]
 
 
-PRESSED = 0.05
+MAX_STOP_DEPTH = 0.05
 """Radians or metres by which a joint may press a stop in: deeper, the stop is too soft for what hits it."""
 
-SLACK = 1e-9
+LIMIT_ROUNDING = 1e-9
 """Radians or metres by which a limit may be exceeded: rounding is no reason for a doubt."""
 
 
@@ -402,21 +402,21 @@ def _beyond(joint: JointModel, q: Array, t: Array, first: int) -> str:
     return f"{shown(joint.name)} is beyond its limits {low:.4g} to {high:.4g} {unit} by {over[first]:.3g} {unit}{later}"
 
 
-def _beyond_limits(run: Run, stops: Pressing | None) -> Iterator[Doubt]:
+def _beyond_limits(run: Run, stops: StopHits | None) -> Iterator[Doubt]:
     """A real joint would have hit its stop, and a real drive would have been too weak or too slow."""
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
-        if joint.limits is not None and stops is not None and stops.depth[i] > PRESSED:
+        if joint.limits is not None and stops is not None and stops.depth[i] > MAX_STOP_DEPTH:
             (low, high), begun = joint.limits, run.q[0, run.robot.entries[i]]
             begins = max(low - begun, begun - high)
             why = f"{shown(joint.name)} is {stops.depth[i]:.3g} beyond its limits"
             why += ": its stop is too soft, give torque.stops a larger stiffness"
-            if begins > PRESSED:
+            if begins > MAX_STOP_DEPTH:
                 why = f"{shown(joint.name)} begins {begins:.3g} beyond its limits, pressed into its stop"
             yield Doubt(float(stops.hit_at[i]), why)
         elif joint.limits is not None and stops is None:
             low, high = joint.limits
             q = run.q[:, run.robot.entries[i]]
-            for k in _first((q < low - SLACK) | (q > high + SLACK)):
+            for k in _first((q < low - LIMIT_ROUNDING) | (q > high + LIMIT_ROUNDING)):
                 yield Doubt(float(run.t[k]), _beyond(joint, q, run.t, k), limit=True)
         for values, most, why in (
             (run.qd[:, i], joint.max_velocity, use.slowness),

@@ -22,31 +22,31 @@ from armwright.integrate import methods
 from armwright.model.code_sharing import Family
 from armwright.model.vary import check
 from armwright.robot import Robot
-from armwright.simulation.columns import Column, Columns
-from armwright.simulation.events import Event, Watched, on_robot, started
+from armwright.simulation.events import Event, RobotEvent, events_on, started
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.measures import LOST, MEASURES, WITHIN, Totals, chosen, split, way_to
-from armwright.simulation.motion import View
+from armwright.simulation.motion_programs import Observables
+from armwright.simulation.observables import evaluated
 from armwright.simulation.plan import (
-    COMPILED,
-    SMOOTH,
+    COMPILED_INTEGRATORS,
+    SMOOTHING_SPEED,
     Plan,
     check_seconds,
     check_span,
-    lasting,
+    law_duration,
     plan,
     settings,
-    start_of,
+    start_state,
     stopped,
 )
-from armwright.simulation.pressing import Pressing
-from armwright.simulation.rollouts import Outcome, Rollouts
+from armwright.simulation.rollout_columns import Column, RolloutColumns
+from armwright.simulation.rollouts import RolloutResults, Rollouts
 from armwright.simulation.run import BatchRun
-from armwright.simulation.view import looked_up
+from armwright.simulation.stop_hits import StopHits
 from armwright.torque import Law, Stops, law_for
 from armwright.trace.form import unrolled
 
-STEP, RTOL = 1e-3, 1e-6
+DEFAULT_STEP, BATCH_RTOL = 1e-3, 1e-6
 """Seconds of a fixed step and error allowed of a chosen one, if nothing else is said."""
 
 
@@ -66,7 +66,7 @@ def simulate_batch(
     threads: int = 1,
     dtype: str = "float64",
     progress: bool | None = None,
-    smooth: float = SMOOTH,
+    smooth: float = SMOOTHING_SPEED,
     max_step: float | None = None,
     events: Sequence[Event] = (),
     stops: Stops | bool | None = None,
@@ -103,15 +103,15 @@ def simulate_batch(
     Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
     says which came to their end, `reached` where the others are, and records they did not come to are nan.
     """
-    if integrator in COMPILED and step is None:
+    if integrator in COMPILED_INTEGRATORS and step is None:
         adaptive = integrator in methods(adaptive=True)
-        step, rtol = (None, RTOL if rtol is None else rtol) if adaptive else (STEP, rtol)
+        step, rtol = (None, BATCH_RTOL if rtol is None else rtol) if adaptive else (DEFAULT_STEP, rtol)
     first, laws = _laws(torque)
     how = settings(integrator, rtol, atol, step, max_step)
     planned = plan(robot, first, how, duration, every, start, smooth, stops, True, bool(laws))
     planned = _measuring(planned, measure, within, keep, every is not None)
-    if integrator not in COMPILED:
-        raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(COMPILED)}")
+    if integrator not in COMPILED_INTEGRATORS:
+        raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(COMPILED_INTEGRATORS)}")
     if not planned.traced:
         raise InputError(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "
@@ -121,7 +121,7 @@ def simulate_batch(
         planned = _together(planned, laws, duration is None, stops)
     _check_target(target, dtype, threads)
     begin = _start(planned, q0, qd0)
-    planned = replace(planned, events=started(_ending(on_robot(robot, events)), begin[0][0]))
+    planned = replace(planned, events=started(_ending(events_on(robot, events)), begin[0][0]))
     names, values = parameters(vary, drawn=True)
     shared = planned.family(names) if target == TARGET else Family(planned.robot)
     y, p = _batch(planned, begin, values, shared, rollouts)
@@ -138,7 +138,7 @@ def simulate_batch(
     return run
 
 
-LOOKS = 100
+DEFAULT_CHECKS = 100
 """How often is looked at what is measured where steps are chosen, if nothing is said."""
 
 
@@ -152,8 +152,8 @@ def _measuring(plan: Plan, names: Any, within: Any, keep: Any, recorded: bool) -
         return plan
     begin, end = plan.times[0], plan.times[-1]
     if not recorded:
-        count = max(1, math.ceil((end - begin) / plan.how.step - 1e-9)) if plan.how.step is not None else LOOKS
-        times = np.append(begin + (plan.how.step or (end - begin) / LOOKS) * np.arange(count), end)
+        count = max(1, math.ceil((end - begin) / plan.how.step - 1e-9)) if plan.how.step is not None else DEFAULT_CHECKS
+        times = np.append(begin + (plan.how.step or (end - begin) / DEFAULT_CHECKS) * np.arange(count), end)
         plan = replace(plan, times=times)
     return replace(plan, measured=measured, keep=bool(keep), within=float(within))
 
@@ -165,9 +165,9 @@ def _laws(torque: Any) -> tuple[Any, Sequence[Law]]:
     return torque, ()
 
 
-def _ending(events: Sequence[Watched | PythonEvent]) -> tuple[Watched, ...]:
+def _ending(events: Sequence[RobotEvent | PythonEvent]) -> tuple[RobotEvent, ...]:
     """Events that are compiled, or an error that says which is not."""
-    ending = tuple(event for event in events if isinstance(event, Watched) and int(event.terminal) == 1)
+    ending = tuple(event for event in events if isinstance(event, RobotEvent) and int(event.terminal) == 1)
     for event in events:
         if event not in ending:
             raise InputError(
@@ -182,7 +182,7 @@ def _together(plan: Plan, laws: Sequence[Law], whole: bool, stops: Stops | bool 
     begin, end, late = float(plan.times[0]), float(plan.times[-1]), plan.late
     if len(late) not in (1, len(laws)):
         raise InputError(f"start is for {len(late)} rollouts, and there are {len(laws)} laws; expected equal")
-    lengths = [lasting(law, begin) for law in laws] if whole else [0.0]
+    lengths = [law_duration(law, begin) for law in laws] if whole else [0.0]
     if max(lengths) - min(lengths) > 1e-9:
         raise InputError(
             f"duration is missing: the laws last from {min(lengths):g} to {max(lengths):g} s; expected duration=, and "
@@ -202,7 +202,7 @@ def _start(plan: Plan, q0: Any, qd0: Any) -> tuple[Start, Start]:
     drawn = [x if isinstance(x, Draw) else None for x in (q0, qd0)]
     if drawn[0] is not None and (plan.robot.balls or plan.robot.loops):
         raise InputError("q0 is drawn, and this robot has quaternions or loops; expected an array of positions")
-    q, qd = start_of(plan, None if drawn[0] else q0, None if drawn[1] else qd0, many=True)
+    q, qd = start_state(plan, None if drawn[0] else q0, None if drawn[1] else qd0, many=True)
     return (q, drawn[0]), (qd, drawn[1])
 
 
@@ -236,7 +236,7 @@ def parameters(vary: Any, drawn: bool = False) -> tuple[tuple[str, ...], dict[st
 
 def _batch(
     plan: Plan, begin: tuple[Start, Start], values: Mapping[str, Array | Draw], shared: Family, wanted: Any
-) -> tuple[Columns, Columns]:
+) -> tuple[RolloutColumns, RolloutColumns]:
     """States and open parameters to begin with."""
     given = dict(zip(("q0", "qd0"), begin, strict=True))
     for name, size in check(plan.robot, tuple(values)).items():
@@ -264,7 +264,7 @@ def _batch(
     known = (*shared.numbers, *(x if isinstance(x, (np.ndarray, Drawn)) else float(x) for x in opened))
     p = (*(x for row in rows for x in row), *known)
     some = which if isinstance(which, np.ndarray) else 0
-    return Columns((*q, *qd, *memory, *carried), many, some), Columns(_whole(p, many), many, some)
+    return RolloutColumns((*q, *qd, *memory, *carried), many, some), RolloutColumns(_whole(p, many), many, some)
 
 
 def _which(rollouts: Any) -> Which:
@@ -304,14 +304,14 @@ def _whole(columns: Sequence[Column], many: int) -> tuple[Column, ...]:
 
 
 def _travelled(
-    plan: Plan, kernel: Rollout, y: Columns, p: Columns, threads: int, progress: bool | None
-) -> tuple[Outcome, float, str]:
+    plan: Plan, kernel: Rollout, y: RolloutColumns, p: RolloutColumns, threads: int, progress: bool | None
+) -> tuple[RolloutResults, float, str]:
     """All rollouts at their ends, in as many parts as there is memory for; how long it took, and why it stopped."""
     records = len(plan.times) + (len(plan.ends) > len(plan.times)) if plan.keep else 2
     numbers = (
         len(y.columns) * (1 + records) + len(p.columns) + len(LANES) + len(plan.gauged.form.of.gauges) * plan.robot.n
     )
-    many, parts, seconds, message = len(y), list[Outcome](), 0.0, ""
+    many, parts, seconds, message = len(y), list[RolloutResults](), 0.0, ""
     size = -(-many // -(-many // max(1, kernel.most(numbers))))
     for begin in range(0, many, size):
         end = min(begin + size, many)
@@ -322,10 +322,12 @@ def _travelled(
         seconds, message = seconds + took, message or stopped
         parts.append(rollouts.found)
         del rollouts
-    return Outcome.joined(parts), seconds, message
+    return RolloutResults.joined(parts), seconds, message
 
 
-def _batch_run(plan: Plan, found: Outcome, look: Callable[[], View], seconds: float, message: str) -> BatchRun:
+def _batch_run(
+    plan: Plan, found: RolloutResults, look: Callable[[], Observables], seconds: float, message: str
+) -> BatchRun:
     failed, last, ended, gone = found.broken, found.last, found.ended, found.gone
     reached = plan.times[last]
     reached[ended] = gone[ended]
@@ -352,11 +354,11 @@ def _batch_run(plan: Plan, found: Outcome, look: Callable[[], View], seconds: fl
         ended=np.where(ended, found.event - 1, -1),
         events=tuple(event.name for event in plan.events),
         measured=_measured(plan, found, reached, ended | ~failed),
-        stops=Pressing.of(_totals(plan, found)) if plan.stopped else None,
+        stops=StopHits.of(_totals(plan, found)) if plan.stopped else None,
     )
 
 
-def _last_finite(plan: Plan, found: Outcome, which: Array) -> Array:
+def _last_finite(plan: Plan, found: RolloutResults, which: Array) -> Array:
     """When some rollouts were seen last where all their numbers were finite."""
     if plan.keep:
         finite = np.isfinite(found.states[which]).all(axis=2)
@@ -366,11 +368,11 @@ def _last_finite(plan: Plan, found: Outcome, which: Array) -> Array:
     return seen[which]
 
 
-def _totals(plan: Plan, found: Outcome) -> dict[str, Array]:
+def _totals(plan: Plan, found: RolloutResults) -> dict[str, Array]:
     return split(plan.gauged.form.of.gauges, plan.robot.n, found.totals)
 
 
-def _measured(plan: Plan, found: Outcome, reached: Array, good: Array) -> dict[str, Array]:
+def _measured(plan: Plan, found: RolloutResults, reached: Array, good: Array) -> dict[str, Array]:
     """Everything that was measured, nan where a rollout could not go on."""
     if not plan.measured:
         return {}
@@ -386,8 +388,14 @@ def _measured(plan: Plan, found: Outcome, reached: Array, good: Array) -> dict[s
 
 
 def _viewed(
-    plan: Plan, found: Outcome, p: Columns, names: tuple[str, ...], shared: Family, dtype: Any, target: str
-) -> View:
+    plan: Plan,
+    found: RolloutResults,
+    p: RolloutColumns,
+    names: tuple[str, ...],
+    shared: Family,
+    dtype: Any,
+    target: str,
+) -> Observables:
     """What there is to see of every rollout at every record."""
     states, n = found.states, plan.robot.n
     times = np.broadcast_to(found.times + plan.late[:, None], states.shape[:2])
@@ -395,5 +403,5 @@ def _viewed(
     if names or shared.names or plan.numbers.numbers:
         seen = len(p.columns) - len(plan.watched.numbers) - len(plan.gauged.numbers)
         arrays.append(replace(p, columns=p.columns[:seen]).along(plan.turns, found.times, dtype))
-    out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name, target), arrays)
-    return View.of(out.reshape(*times.shape, -1), n, shared.lifted)
+    out = evaluated(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name, target), arrays)
+    return Observables.of(out.reshape(*times.shape, -1), n, shared.lifted)

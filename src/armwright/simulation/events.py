@@ -27,30 +27,30 @@ from armwright.model.references import joint_place
 from armwright.torque import Form, Moment
 from armwright.torque.passive import in_reverse
 
-Seen: TypeAlias = Callable[[str | None], Mechanism]
+ModelAtFrame: TypeAlias = Callable[[str | None], Mechanism]
 """The robot looked at a frame, the tool if it has no name."""
 
 
-class Quantity(Protocol):
+class EventQuantity(Protocol):
     """A number that depends on time and state, over any scalar. Whoever has one is a frozen dataclass, so that its
     numbers can be left open: floats, or arrays (rollouts,), in tuples."""
 
-    def value(self, at: Moment, seen: Seen) -> Scalar: ...
+    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar: ...
 
 
-Quantities: TypeAlias = "Form[tuple[Quantity, ...]]"
+EventStructure: TypeAlias = "Form[tuple[EventQuantity, ...]]"
 """Without their numbers."""
 
 
 @dataclass(frozen=True)
-class Watched:
+class RobotEvent:
     """Something on one robot that ends a motion where it crosses zero, or is noted if it is not `terminal`.
 
     Of a `limit` a motion must be on the right side when it begins.
     """
 
     name: str
-    quantity: Quantity
+    quantity: EventQuantity
     direction: int = 0
     terminal: bool | int = True
     limit: bool = False
@@ -60,7 +60,7 @@ class Watched:
 class Event:
     """What `limits`, `position`, `speed`, `plane` and `when` give: `on` says what that means for a robot."""
 
-    on: Callable[[Description], list[Watched]]
+    on: Callable[[Description], list[RobotEvent]]
     name: str
     terminal: bool | int = True
 
@@ -75,7 +75,7 @@ class Event:
 def limits(*joints: str | int, terminal: bool | int = True) -> Event:
     """A joint reaches a limit of its range: any that has one, or those that are given by name or number, from 0."""
 
-    def on(robot: Description) -> list[Watched]:
+    def on(robot: Description) -> list[RobotEvent]:
         chosen = [joint_place(robot, joint) for joint in joints] or list(range(robot.n))
         found = []
         for i in chosen:
@@ -87,8 +87,8 @@ def limits(*joints: str | int, terminal: bool | int = True) -> Event:
             for bound, side in zip(joint.limits or (), ("lower", "upper"), strict=False):
                 name = f"{joint.name} reaches its {side} limit {bound:g}"
                 outward = -1 if side == "lower" else 1
-                reached = Position(_entry(robot, i), (float(bound),))
-                found.append(Watched(name, reached, outward, terminal, limit=True))
+                reached = JointPosition(_entry(robot, i), (float(bound),))
+                found.append(RobotEvent(name, reached, outward, terminal, limit=True))
         if not found:
             raise InputError(f"events.limits: no joint of {robot.name} has limits; expected at least one that has")
         return found
@@ -105,10 +105,10 @@ def position(
     """
     levels = _numbers("value", value)
 
-    def on(robot: Description) -> list[Watched]:
+    def on(robot: Description) -> list[RobotEvent]:
         i = joint_place(robot, joint)
         said = name or f"{robot.joints[i].name} at {_shown(levels[0])}"
-        return [Watched(said, Position(_entry(robot, i), levels), direction, terminal)]
+        return [RobotEvent(said, JointPosition(_entry(robot, i), levels), direction, terminal)]
 
     return _event(on, name or f"{_called(joint)} at {_shown(levels[0])}", terminal, direction)
 
@@ -119,10 +119,10 @@ def speed(joint: str | int, most: ArrayLike, terminal: bool | int = True, name: 
     if np.min(levels[0]) <= 0:
         raise InputError(f"most = {most!r}: expected a speed above zero")
 
-    def on(robot: Description) -> list[Watched]:
+    def on(robot: Description) -> list[RobotEvent]:
         i = joint_place(robot, joint)
         said = name or f"{robot.joints[i].name} faster than {_shown(levels[0])}"
-        return [Watched(said, Speed(i, levels), 1, terminal)]
+        return [RobotEvent(said, JointSpeed(i, levels), 1, terminal)]
 
     return _event(on, name or f"{_called(joint)} faster than {_shown(levels[0])}", terminal)
 
@@ -143,12 +143,12 @@ def plane(
         raise InputError(f"normal = {normal!r}: {expected}")
     levels, unit = _numbers("distance", distance), tuple((along / length).tolist())
 
-    def on(robot: Description) -> list[Watched]:
+    def on(robot: Description) -> list[RobotEvent]:
         if frame is not None:
             robot.frame(frame)
         way = ", ".join(f"{x:g}" for x in along)
         said = name or f"{frame or 'the tool'} passes the plane at {_shown(levels[0])} along ({way})"
-        return [Watched(said, Plane(frame, unit, levels), direction, terminal)]
+        return [RobotEvent(said, PlaneDistance(frame, unit, levels), direction, terminal)]
 
     return _event(on, name or f"{frame or 'the tool'} passes a plane", terminal, direction)
 
@@ -172,51 +172,53 @@ def when(
         raise InputError(f"numbers = {numbers!r}: expected a list, one entry for each further argument of the function")
     values = tuple(_numbers("numbers", x)[0] for x in numbers)
     said = name or getattr(function, "__name__", "event").replace("<lambda>", "event")
-    return _event(lambda _: [Watched(said, Called(function, values), direction, terminal)], said, terminal, direction)
+    return _event(
+        lambda _: [RobotEvent(said, FunctionQuantity(function, values), direction, terminal)], said, terminal, direction
+    )
 
 
 @dataclass(frozen=True)
-class Position:
+class JointPosition:
     place: int
     level: tuple[float, ...]
 
-    def value(self, at: Moment, seen: Seen) -> Scalar:
+    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
         return at.q[self.place] - self.level[0]
 
 
 @dataclass(frozen=True)
-class Speed:
+class JointSpeed:
     place: int
     most: tuple[float, ...]
 
-    def value(self, at: Moment, seen: Seen) -> Scalar:
+    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
         return at.qd[self.place] * at.qd[self.place] - self.most[0] * self.most[0]
 
 
 @dataclass(frozen=True)
-class Plane:
+class PlaneDistance:
     frame: str | None
     normal: tuple[float, ...]
     distance: tuple[float, ...]
 
-    def value(self, at: Moment, seen: Seen) -> Scalar:
+    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
         pose = find("forward_kinematics")(seen(self.frame), list(at.q))
         return dot(self.normal, [pose[k][3] for k in range(3)]) - self.distance[0]
 
 
 @dataclass(frozen=True)
-class Called:
+class FunctionQuantity:
     function: Callable[..., Scalar]
     numbers: tuple[float, ...]
 
-    def value(self, at: Moment, seen: Seen) -> Scalar:
+    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
         return self.function(at.t, at.q, at.qd, *self.numbers)
 
 
-def on_robot(robot: Description, events: Any) -> tuple[Watched | python.Event, ...]:
+def events_on(robot: Description, events: Any) -> tuple[RobotEvent | python.Event, ...]:
     """Events as they were given, for one robot."""
     listed = tuple(events) if isinstance(events, Iterable) else (events,)
-    found: list[Watched | python.Event] = []
+    found: list[RobotEvent | python.Event] = []
     for event in listed:
         if isinstance(event, python.Event):
             found.append(event)
@@ -230,39 +232,39 @@ def on_robot(robot: Description, events: Any) -> tuple[Watched | python.Event, .
     return tuple(found)
 
 
-SLACK = 1e-9
+START_TOLERANCE = 1e-9
 """Radians or metres by which a joint that begins at its limit may be beyond it."""
 
 
-def started(events: Sequence[Watched], q0: Array) -> tuple[Watched, ...]:
-    """Events of motions that begin at q0 (..., nq): who begins at a limit reaches it `SLACK` later.
+def started(events: Sequence[RobotEvent], q0: Array) -> tuple[RobotEvent, ...]:
+    """Events of motions that begin at q0 (..., nq): who begins at a limit reaches it `START_TOLERANCE` later.
 
     It is an error to begin beyond: then it would never be reached.
     """
     return tuple(_started(event, q0) if event.limit else event for event in events)
 
 
-def _started(event: Watched, q0: Array) -> Watched:
+def _started(event: RobotEvent, q0: Array) -> RobotEvent:
     reached = event.quantity
-    assert isinstance(reached, Position)
+    assert isinstance(reached, JointPosition)
     beyond = (q0[..., reached.place] - reached.level[0]) * event.direction
-    if np.any(beyond > SLACK):
+    if np.any(beyond > START_TOLERANCE):
         raise InputError(
             f"{event.name}: the motion begins {float(np.max(beyond)):.3g} beyond it; expected a start within all "
             "limits that events.limits watches, or the names of other joints"
         )
-    if np.all(beyond < -SLACK):
+    if np.all(beyond < -START_TOLERANCE):
         return event
-    return replace(event, quantity=replace(reached, level=(reached.level[0] + 2 * SLACK * event.direction,)))
+    return replace(event, quantity=replace(reached, level=(reached.level[0] + 2 * START_TOLERANCE * event.direction,)))
 
 
-def values(form: Quantities, graph: Graph, at: Moment, seen: Seen) -> tuple[list[Expr], list[Expr]]:
+def values(form: EventStructure, graph: Graph, at: Moment, seen: ModelAtFrame) -> tuple[list[Expr], list[Expr]]:
     """What is watched as expressions of a graph, and the inputs for its open numbers."""
     quantities, numbers = form.in_graph(graph, "event")
     return [_expression(quantity, at, seen, graph) for quantity in quantities], list(numbers)
 
 
-def _expression(quantity: Quantity, at: Moment, seen: Seen, graph: Graph) -> Expr:
+def _expression(quantity: EventQuantity, at: Moment, seen: ModelAtFrame, graph: Graph) -> Expr:
     try:
         value = quantity.value(at, seen)
         if isinstance(value, Comparison):
@@ -281,7 +283,7 @@ def _expression(quantity: Quantity, at: Moment, seen: Seen, graph: Graph) -> Exp
         ) from None
 
 
-def called(watched: Watched, robot: Description, layout: Layout) -> python.Event:
+def called(watched: RobotEvent, robot: Description, layout: Layout) -> python.Event:
     """The same as a Python function of (t, y), for integrations that run from Python."""
     mechanism = robot.mechanism()
 
@@ -296,7 +298,7 @@ def called(watched: Watched, robot: Description, layout: Layout) -> python.Event
     return python.Event(function, watched.terminal, watched.direction, watched.name)
 
 
-def _event(on: Callable[[Description], list[Watched]], name: str, terminal: Any, direction: int = 0) -> Event:
+def _event(on: Callable[[Description], list[RobotEvent]], name: str, terminal: Any, direction: int = 0) -> Event:
     python.Event(lambda t, y: 0.0, terminal, direction, name)  # the same rules for both
     return Event(on, name, terminal)
 

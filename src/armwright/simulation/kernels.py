@@ -18,10 +18,17 @@ from armwright.graph.replay import replay
 from armwright.integrate import POLYNOMIALS, Taylor
 from armwright.integrate.jets import increment, steps_of
 from armwright.robot import Robot
-from armwright.simulation.events import Quantities
-from armwright.simulation.loop_limits import fenced
+from armwright.simulation.events import EventStructure
+from armwright.simulation.loop_limits import within_loop_limits
 from armwright.simulation.measures import INTEGRALS, LARGEST, Gauged, sizes_of
-from armwright.simulation.motion import Driven, derivative, driven, jacobian, layout_of, view
+from armwright.simulation.motion_programs import (
+    MotionEquations,
+    derivative,
+    equations_of_motion,
+    layout_of,
+    state_jacobian,
+    view,
+)
 from armwright.torque import Form, Law
 
 KEPT = 32
@@ -55,10 +62,10 @@ def motion_of(
     law: Law | Form[Law],
     vary: tuple[str, ...] = (),
     known: tuple[str, ...] = (),
-    events: Quantities | None = None,
+    events: EventStructure | None = None,
     gauges: Gauged | None = None,
-) -> Driven:
-    return driven(robot, law, vary, known, events, gauges)
+) -> MotionEquations:
+    return equations_of_motion(robot, law, vary, known, events, gauges)
 
 
 @kept
@@ -71,7 +78,7 @@ def rollout_of(
     dtype: str,
     target: str = TARGET,
     known: tuple[str, ...] = (),
-    events: Quantities | None = None,
+    events: EventStructure | None = None,
     directions: tuple[int, ...] = (),
     gauges: Gauged | None = None,
 ) -> Rollout:
@@ -91,7 +98,7 @@ def rollout_of(
     return backend(target).rollout(program, steps, layout_of(robot, law), watch, gauge, dtype)
 
 
-def increments(motion: Driven, integrator: str) -> Program:
+def increments(motion: MotionEquations, integrator: str) -> Program:
     """Return a step of Taylor polynomials, one order for positions and one for all else, over its length.
 
     It is not finite where a loop is at its end when the step begins: within a step nothing jumps.
@@ -101,7 +108,7 @@ def increments(motion: Driven, integrator: str) -> Program:
     positions = layout["q"].stop
     orders = [of_positions] * positions + [of_others] * (layout.size - positions)
     program = increment(derivative(motion, fence=False), orders)
-    (within,) = fenced(placed(motion.mechanism, motion.at.q), [1])
+    (within,) = within_loop_limits(placed(motion.mechanism, motion.at.q), [1])
     return _times(program, motion.program(within)) if isinstance(within, Expr) else program
 
 
@@ -146,7 +153,7 @@ def slopes_of(robot: Robot, law: Form[Law], known: tuple[str, ...]) -> Kernel:
 
 @kept
 def jacobian_of(robot: Robot, law: Form[Law], known: tuple[str, ...]) -> Kernel:
-    return backend(TARGET).kernel(jacobian(derivative(motion_of(robot, law, (), known))), "float64")
+    return backend(TARGET).kernel(state_jacobian(derivative(motion_of(robot, law, (), known))), "float64")
 
 
 @kept

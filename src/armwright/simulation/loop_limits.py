@@ -17,25 +17,25 @@ from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.loop_closure import ending
 
-NEAREST = 1e-3
+MIN_LOOP_SINE = 1e-3
 """The sine of an angle from its end, nearer than which no loop moves: its coordinates are then a millionth away."""
 
-BLAMED = 1e-2
+REPORTED_LOOP_SINE = 1e-2
 """The same, below which a motion that could not go on has been ended by the loop."""
 
 
-def fenced(mechanism: Mechanism, rates: Sequence[Scalar]) -> list[Scalar]:
+def within_loop_limits(mechanism: Mechanism, rates: Sequence[Scalar]) -> list[Scalar]:
     """Rates of a mechanism that is placed, which are not finite where one of its loops is at its end."""
     result = list(rates)
     for across, whole in openings(mechanism):
-        inside = 1 / (1 + sign(across - whole * NEAREST**2))
+        inside = 1 / (1 + sign(across - whole * MIN_LOOP_SINE**2))
         result = [x * (2 * inside) for x in result]
     return result
 
 
 def ended(robot: Description, error: SimulationError, q: Array) -> SimulationError:
     """The same error, or one that names the loop which has ended the motion at q."""
-    if not np.isfinite(q).all() or (loop := ending(robot, q.tolist(), BLAMED)) is None:
+    if not np.isfinite(q).all() or (loop := ending(robot, q.tolist(), REPORTED_LOOP_SINE)) is None:
         return error
     return SimulationError(
         f"loop {loop!r} of {robot.name} has reached the end of its range at t = {error.t:.6g} s: it is stretched or "

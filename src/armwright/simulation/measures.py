@@ -17,7 +17,7 @@ from armwright.algebra import Array, Scalar, dot, maximum, select
 from armwright.errors import InputError, unknown
 from armwright.graph.expression import Expr, Graph
 from armwright.manifold import difference
-from armwright.simulation.pressing import NEVER, PRESSED, pressed
+from armwright.simulation.stop_hits import NEVER, PRESSED, hits_in_step
 from armwright.torque import Form, Law, Moment
 
 WITHIN = 0.01
@@ -220,7 +220,7 @@ def gauged(form: Gauged, graph: Graph, at: Moment, torque: Sequence[Scalar], law
 def gauged_within(form: Gauged, graph: Graph, start: Moment, end: Moment, law: Law) -> list[Expr]:
     """What is looked at in every step, as expressions of where it starts and ends."""
     wanted = [name for name in form.of.gauges if name in PRESSED]
-    found = pressed(law, start, end) if wanted else {}
+    found = hits_in_step(law, start, end) if wanted else {}
     return [graph.lift(x) for name in wanted for x in found[name]]
 
 

@@ -57,7 +57,7 @@ def impulse_rates(
     return [*(R @ f), *(R @ (n - c.cross(f)))]
 
 
-ROUNDING = 1e-12
+ENERGY_ROUNDING = 1e-12
 """Of the energy: with less of it a robot does not move about its centre of mass."""
 
 
@@ -86,6 +86,6 @@ def momentum(robot: Robot, q: Array, qd: Array, kinetic: Array) -> Momentum:
     about_com = M[:, 3:, 3:6] - mass * (far[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
     inertia = np.linalg.eigvalsh(about_com)[:, -1]
     turned = [(R @ x[..., None])[..., 0] for x in (own[:, :3], angular)]
-    about = np.maximum(kinetic - np.sum(own[:, :3] ** 2, axis=-1) / (2 * mass), ROUNDING * kinetic)
+    about = np.maximum(kinetic - np.sum(own[:, :3] ** 2, axis=-1) / (2 * mass), ENERGY_ROUNDING * kinetic)
     most = np.sqrt(2 * np.maximum(kinetic, 0.0) * mass), np.sqrt(2 * about * np.maximum(inertia, 0.0))
     return Momentum(turned[0], turned[1], mass, *most)

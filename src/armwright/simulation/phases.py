@@ -18,11 +18,11 @@ from armwright.algebra import Array
 from armwright.errors import InputError, SimulationError
 from armwright.progress import counted_off
 from armwright.robot import Robot
-from armwright.simulation.events import Event, Watched, on_robot
-from armwright.simulation.joining import later
-from armwright.simulation.plan import SMOOTH, rounded, settings
+from armwright.simulation.events import Event, RobotEvent, events_on
+from armwright.simulation.joined_runs import shifted
+from armwright.simulation.plan import SMOOTHING_SPEED, settings, with_smooth_friction
 from armwright.simulation.run import Run
-from armwright.simulation.simulate import finer, simulate
+from armwright.simulation.simulate import refined, simulate
 from armwright.simulation.stiff_friction import EXPLICIT, IMPLICIT, method_for
 
 
@@ -83,7 +83,7 @@ def simulate_phases(
         if run.message or not _ending(run) <= _names(phase.robot, phase.ends):
             break
         begin = (run.q[-1], run.qd[-1])
-    again = Chained(tuple(phases), runs[0].q[0], runs[0].qd[0], _listed(events), every, options)
+    again = RepeatablePhases(tuple(phases), runs[0].q[0], runs[0].qd[0], _listed(events), every, options)
     return replace(Run.joined(runs), again=again)
 
 
@@ -94,7 +94,7 @@ def _chosen(phases: Sequence[Phase], q0: Any, options: Mapping[str, Any]) -> dic
     given = [phase.duration for phase in phases]
     longest = max((float(x) for x in given if isinstance(x, (int, float))), default=1.0)
     for phase in phases:
-        robot = rounded(phase.robot, options.get("smooth", SMOOTH))
+        robot = with_smooth_friction(phase.robot, options.get("smooth", SMOOTHING_SPEED))
         q = robot.neutral if np.shape(q0) != (robot.nq,) else np.asarray(q0, float)
         if method_for(robot, q, longest) != EXPLICIT:
             return {"integrator": IMPLICIT}
@@ -102,7 +102,7 @@ def _chosen(phases: Sequence[Phase], q0: Any, options: Mapping[str, Any]) -> dic
 
 
 @dataclass(frozen=True, eq=False)
-class Chained:
+class RepeatablePhases:
     """How a run in phases is made again."""
 
     phases: tuple[Phase, ...]
@@ -115,7 +115,7 @@ class Chained:
     def run(self, factor: float) -> Run:
         named = ("integrator", "rtol", "atol", "step", "max_step")
         said = {key: x for key, x in self.options.items() if key in named and x is not None}
-        how = finer(settings(**{"integrator": EXPLICIT, **said}), factor, self.every)
+        how = refined(settings(**{"integrator": EXPLICIT, **said}), factor, self.every)
         options = {**{key: x for key, x in self.options.items() if key not in said}, **how.said}
         return simulate_phases(self.phases, self.q0, self.qd0, self.events, self.every, **options)
 
@@ -139,7 +139,7 @@ def _broken(error: SimulationError, before: Sequence[Run], phase: Phase, k: int)
 def _placed(run: Run, before: Sequence[Run], phase: Phase, k: int) -> Run:
     """A run as one of several: after those before it, and with its name."""
     named = replace(run, settings={**run.settings, "phase": _name(phase, k)})
-    return later(named, float(before[-1].t[-1])) if before else named
+    return shifted(named, float(before[-1].t[-1])) if before else named
 
 
 def _check(phases: Any, events: tuple[Any, ...], options: Mapping[str, Any]) -> None:
@@ -157,7 +157,7 @@ def _check(phases: Any, events: tuple[Any, ...], options: Mapping[str, Any]) -> 
                 f"{_name(phase, k)} is of {phase.robot.name}, whose joints are not those of {first.name} before; "
                 "expected the same robot, with another payload for example"
             )
-        if noted := [event for event in on_robot(phase.robot, phase.ends) if not event.terminal]:
+        if noted := [event for event in events_on(phase.robot, phase.ends) if not event.terminal]:
             raise InputError(f"until = {noted[0].name!r} of {_name(phase, k)} is only noted; expected terminal=True")
         if both := sorted(_names(phase.robot, phase.ends) & _names(phase.robot, events)):
             raise InputError(
@@ -193,7 +193,7 @@ def _name(phase: Phase, k: int) -> str:
 
 def _names(robot: Robot, events: Sequence[Any]) -> set[str]:
     """What a run is told to be ended by that one of these events ends."""
-    return {event.name if isinstance(event, Watched) else event.title for event in on_robot(robot, events)}
+    return {event.name if isinstance(event, RobotEvent) else event.title for event in events_on(robot, events)}
 
 
 def _ending(run: Run) -> set[str]:

@@ -23,39 +23,39 @@ from armwright.lazy import cached_property
 from armwright.model.code_sharing import Family, family
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
-from armwright.simulation.columns import Columns
-from armwright.simulation.events import Quantity, Watched
+from armwright.simulation.events import EventQuantity, RobotEvent
 from armwright.simulation.measures import TO_GOAL, WITHIN, Asked, gauges_of
-from armwright.simulation.motion import layout_of
-from armwright.simulation.pressing import stops_in
-from armwright.simulation.sample_and_hold import Turns
+from armwright.simulation.motion_programs import layout_of
+from armwright.simulation.rollout_columns import RolloutColumns
+from armwright.simulation.sample_and_hold import SamplingInstants
+from armwright.simulation.stop_hits import stops_in
 from armwright.torque import Law, Opened, Reference, Stops, built_in, law_for, numbers_of, opened, together
 from armwright.torque import stops as stops_of
 from armwright.trace.form import straight
 
-MOST_RECORDS = 5_000_000
-MOST_STEPS = 1_000_000
+MAX_RECORDS = 5_000_000
+MAX_STEPS_PER_RECORD = 1_000_000
 """Between two records: some seconds of computing in which nothing can be interrupted."""
 
-FINEST = 1e-16
-EPS = float(np.finfo(float).eps)
-LATEST = 1e9
+MIN_RTOL = 1e-16
+MACHINE_EPSILON = float(np.finfo(float).eps)
+MAX_START_TIME = 1e9
 
 RTOL = 1e-9
-DEFAULT_RTOL = {"taylor": EPS}
+DEFAULT_RTOL = {"taylor": MACHINE_EPSILON}
 """The error allowed per step, if nothing else is said: for most integrators, and for those that promise more."""
 
 FIRST_STEP = 1e-3
 """Seconds to begin with; the step control finds the right length within a few steps."""
 
-FIXED = ("step",)
-CHOSEN = ("rtol", "atol", "max_step")
-COMPILED = (*methods(), *POLYNOMIALS)
+FIXED_STEP_OPTIONS = ("step",)
+ADAPTIVE_OPTIONS = ("rtol", "atol", "max_step")
+COMPILED_INTEGRATORS = (*methods(), *POLYNOMIALS)
 """Integrators that are compiled with the dynamics, where the torque law can be."""
 
-OTHERS = {
-    **dict.fromkeys((*STIFF, "taylor"), CHOSEN),
-    **dict.fromkeys((*POLYNOMIALS, "semi_implicit_euler"), FIXED),
+OTHER_INTEGRATORS = {
+    **dict.fromkeys((*STIFF, "taylor"), ADAPTIVE_OPTIONS),
+    **dict.fromkeys((*POLYNOMIALS, "semi_implicit_euler"), FIXED_STEP_OPTIONS),
 }
 """Integrators besides the Runge-Kutta methods, and which options each can honour."""
 
@@ -90,7 +90,7 @@ class Plan:
     how: Settings
     each: tuple[Law, ...] = ()
     """The laws of all rollouts, where each has its own numbers; `law` is the first."""
-    events: tuple[Watched, ...] = ()
+    events: tuple[RobotEvent, ...] = ()
     """What ends it, where that is compiled with it."""
     late: Array = field(default_factory=lambda: np.zeros(1))
     """How much later than `times` say each rollout is, or all of them (1,)."""
@@ -125,7 +125,7 @@ class Plan:
         return together(self.each) if self.each else numbers_of(self.opened or self.law)
 
     @cached_property
-    def watched(self) -> Opened[tuple[Quantity, ...]]:
+    def watched(self) -> Opened[tuple[EventQuantity, ...]]:
         """What its events look at."""
         return numbers_of(tuple(event.quantity for event in self.events), "an event")
 
@@ -143,7 +143,7 @@ class Plan:
         """Where the robot is to be at last, each entry of q one number, or one for each rollout."""
         laws = self.each or (self.law,)
         if self.law.reference is not None:
-            rows = along([law.reference for law in laws], self.times[-1] + self.late)[0]
+            rows = reference_states([law.reference for law in laws], self.times[-1] + self.late)[0]
         elif self.each:
             rows = np.array([law.positions["target"] for law in laws])
         else:
@@ -172,9 +172,9 @@ class Plan:
         return self.family()
 
     @cached_property
-    def opens(self) -> Columns:
+    def opens(self) -> RolloutColumns:
         """The open numbers of robot, law and events, of one rollout."""
-        return Columns((*self.shared.numbers, *self.numbers.one, *self.watched.one), 1)
+        return RolloutColumns((*self.shared.numbers, *self.numbers.one, *self.watched.one), 1)
 
     @cached_property
     def inputs(self) -> Array:
@@ -187,10 +187,10 @@ class Plan:
         return replace(self.opens, columns=self.opens.columns[:seen]).along(self.turns, times, np.dtype(float))
 
     @cached_property
-    def turns(self) -> Turns:
+    def turns(self) -> SamplingInstants:
         """When numbers are drawn anew."""
         holds = sorted({drawn.hold for drawn in self.numbers.drawn if drawn.hold})
-        return Turns(float(self.times[0]), float(self.times[-1]), self.late, tuple(holds))
+        return SamplingInstants(float(self.times[0]), float(self.times[-1]), self.late, tuple(holds))
 
     @cached_property
     def ends(self) -> Array:
@@ -221,11 +221,11 @@ class Plan:
         return {**self.how.said, **further, "law": repr(self.law)}
 
 
-SMOOTH = 1e-3
+SMOOTHING_SPEED = 1e-3
 """rad/s or m/s: within such a speed dry friction rounds off, if nothing else is said."""
 
 
-def rounded(robot: Robot, smooth: float = SMOOTH) -> Robot:
+def with_smooth_friction(robot: Robot, smooth: float = SMOOTHING_SPEED) -> Robot:
     """The robot with dry friction that does not jump at rest, where an integrator would never come to an end.
 
     Joints that have a speed of their own for it keep it.
@@ -243,30 +243,36 @@ def _rounded(robot: Robot, smooth: float) -> Robot:
     return robot.each_joint(lambda joint: replace(joint, smooth=joint.smooth or smooth))
 
 
-def honoured_by(integrator: str, stepped: bool) -> tuple[str, ...]:
+def supported_options(integrator: str, stepped: bool) -> tuple[str, ...]:
     """The options that have a meaning for an integrator, or for one whose steps are given."""
     pair = integrator in methods() and method(integrator).adaptive
-    return OTHERS.get(integrator, CHOSEN if pair and not stepped else FIXED)
+    return OTHER_INTEGRATORS.get(integrator, ADAPTIVE_OPTIONS if pair and not stepped else FIXED_STEP_OPTIONS)
 
 
 def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = None, max_step: Any = None) -> Settings:
     """How to integrate, checked; an option that the method cannot honour is an error."""
-    if not isinstance(integrator, str) or (integrator not in methods() and integrator not in OTHERS):
-        raise unknown("integrator", integrator, [*methods(), *OTHERS])
+    if not isinstance(integrator, str) or (integrator not in methods() and integrator not in OTHER_INTEGRATORS):
+        raise unknown("integrator", integrator, [*methods(), *OTHER_INTEGRATORS])
     pair = integrator in methods() and method(integrator).adaptive
-    honoured = honoured_by(integrator, step is not None)
+    honoured = supported_options(integrator, step is not None)
     given = {"rtol": rtol, "atol": atol, "step": step, "max_step": max_step}
     for name, value in given.items():
         if value is not None and name not in honoured:
-            how = "with step= its steps are given" if pair else "its steps are given" if honoured == FIXED else ""
+            how = (
+                "with step= its steps are given"
+                if pair
+                else "its steps are given"
+                if honoured == FIXED_STEP_OPTIONS
+                else ""
+            )
             how = how or "it chooses its steps; max_step= bounds them"
             raise InputError(f"{name} = {value!r} has no meaning for {integrator}: {how}; leave {name}= out")
-    if honoured == FIXED and step is None:
+    if honoured == FIXED_STEP_OPTIONS and step is None:
         raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
     _check_tolerances(rtol, atol)
     for name in ("step", "max_step"):
         check_seconds(name, given[name])
-    if honoured == FIXED:
+    if honoured == FIXED_STEP_OPTIONS:
         return Settings(integrator, step=float(step))
     relative = DEFAULT_RTOL.get(integrator, RTOL) if rtol is None else float(rtol)
     absolute = relative / 1000 if atol is None else float(atol)
@@ -281,7 +287,7 @@ def plan(
     duration: float | None = None,
     every: float | None = None,
     start: ArrayLike = 0.0,
-    smooth: float = SMOOTH,
+    smooth: float = SMOOTHING_SPEED,
     stops: Any = None,
     many: bool = False,
     first: bool = False,
@@ -293,11 +299,11 @@ def plan(
     """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    robot = rounded(robot, smooth)
+    robot = with_smooth_friction(robot, smooth)
     law = stopped(law_for(torque, robot), robot, stops)
-    begin, late = _starts(start, many)
+    begin, late = _start_times(start, many)
     driven = begin + (late[:1] if first else late)
-    lasts = lasting(law, float(driven.max())) if duration is None else duration
+    lasts = law_duration(law, float(driven.max())) if duration is None else duration
     for name, value in (("duration", lasts), ("every", every)):
         check_seconds(name, value)
     check_span(law, float(driven.min()), float(driven.max()) + lasts)
@@ -308,13 +314,13 @@ def plan(
     return Plan(robot, law, times, how, late=late)
 
 
-def _starts(start: Any, many: bool) -> tuple[float, Array]:
+def _start_times(start: Any, many: bool) -> tuple[float, Array]:
     """When all begin, and how much later each does."""
-    if _is_number(start) and abs(start) <= LATEST:
+    if _is_number(start) and abs(start) <= MAX_START_TIME:
         return float(start), np.zeros(1)
-    wanted = f"expected seconds, at most {LATEST:g}{', or one number for each rollout' if many else ''}"
+    wanted = f"expected seconds, at most {MAX_START_TIME:g}{', or one number for each rollout' if many else ''}"
     late = numbers("start", start, wanted) if many else np.zeros(0)
-    if late.ndim != 1 or not late.size or not np.isfinite(late).all() or np.abs(late).max() > LATEST:
+    if late.ndim != 1 or not late.size or not np.isfinite(late).all() or np.abs(late).max() > MAX_START_TIME:
         raise InputError(f"start = {start!r}: {wanted}")
     return (0.0, late.astype(float)) if late.size > 1 else (float(late[0]), np.zeros(1))
 
@@ -328,7 +334,7 @@ def stopped(law: Law, robot: Robot, stops: Any) -> Law:
     return law + law_for(stops_of(robot) if stops is True else stops, robot)
 
 
-def lasting(law: Law, start: float) -> float:
+def law_duration(law: Law, start: float) -> float:
     """As long as the law lasts."""
     if law.span is None:
         raise InputError("duration is missing: this torque law does not say how long it lasts; give duration=")
@@ -349,15 +355,15 @@ def check_records(duration: float, every: float | None, step: float | None = Non
     """Not more records than there is memory for, nor more steps between two of them than anybody would wait for."""
     if every is not None and every > duration * (1 + 1e-9):
         raise InputError(f"every = {every:g} s is longer than the run of {duration:g} s; peaks between would be missed")
-    if every is not None and duration / every > MOST_RECORDS:
+    if every is not None and duration / every > MAX_RECORDS:
         raise InputError(
-            f"{duration:g} s recorded every {every:g} s would keep more than {MOST_RECORDS} records; choose a longer "
+            f"{duration:g} s recorded every {every:g} s would keep more than {MAX_RECORDS} records; choose a longer "
             "every="
         )
-    if step is not None and min(duration, every or duration) / step > MOST_STEPS:
+    if step is not None and min(duration, every or duration) / step > MAX_STEPS_PER_RECORD:
         raise InputError(
-            f"step = {step:g} s makes more than {MOST_STEPS} steps between two records; choose a longer step= or a "
-            "shorter every="
+            f"step = {step:g} s makes more than {MAX_STEPS_PER_RECORD} steps between two records; choose a longer "
+            "step= or a shorter every="
         )
 
 
@@ -375,20 +381,20 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_tolerances(rtol: Any, atol: Any) -> None:
-    for name, tolerance, least in (("rtol", rtol, FINEST), ("atol", atol, 0.0)):
+    for name, tolerance, least in (("rtol", rtol, MIN_RTOL), ("atol", atol, 0.0)):
         if tolerance is None or (_is_number(tolerance) and least < tolerance < 1):
             continue
         above = f"{least:g}, which is rounding," if least else "0"
         raise InputError(f"{name} = {tolerance!r}: expected a number above {above} and below 1, such as 1e-9")
 
 
-def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool = False) -> tuple[Array, Array]:
+def start_state(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool = False) -> tuple[Array, Array]:
     """Positions and velocities to begin with: given, or where the law's motion starts, else neutral and at rest.
 
     They are (nq,) and (n,), or also (rollouts, nq) and (rollouts, n) where there are `many`.
     """
     robot = plan.robot
-    begin = (robot.neutral, np.zeros(robot.n)) if plan.law.reference is None else _followed(plan)
+    begin = (robot.neutral, np.zeros(robot.n)) if plan.law.reference is None else _reference_start(plan)
     given = []
     for name, value, default in zip(("q0", "qd0"), (q0, qd0), begin, strict=True):
         n = default.shape[-1]
@@ -406,14 +412,14 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
     return q0, given[1]
 
 
-def _followed(plan: Plan) -> tuple[Array, ...]:
+def _reference_start(plan: Plan) -> tuple[Array, ...]:
     """Where the motion of the law starts, (n,) and (n,), or those of all rollouts, (rollouts, n)."""
-    starts = along([law.reference for law in plan.each or (plan.law,)], plan.times[0] + plan.late)
+    starts = reference_states([law.reference for law in plan.each or (plan.law,)], plan.times[0] + plan.late)
     alone = len(starts[0]) == 1 and not plan.each
     return tuple(x[0] if alone else x for x in starts[:2])
 
 
-def along(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
+def reference_states(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
     """q, qd and qdd of motions at some times (rollouts, n); there may be one of either for all."""
     if len(motions) == 1 and motions[0] is not None:
         return tuple(np.asarray(x, float) for x in motions[0](t))

@@ -22,32 +22,32 @@ from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
 from armwright.integrate.jets import steps_of
 from armwright.progress import heard
-from armwright.simulation.columns import Columns, laid
 from armwright.simulation.measures import beginnings
-from armwright.simulation.plan import MOST_STEPS, Plan
-from armwright.simulation.stiff_friction import held_back
+from armwright.simulation.plan import MAX_STEPS_PER_RECORD, Plan
+from armwright.simulation.rollout_columns import RolloutColumns, column_array
+from armwright.simulation.stiff_friction import short_step_reason
 
-PATIENCE = 2.0
+PROGRESS_DELAY = 2.0
 """Seconds after which a run shows a progress bar."""
 
-WINDOW = 0.1
+STRETCH_SECONDS = 0.1
 """Seconds a compiled stretch should take, so that progress is seen."""
 
-USUAL, BRIEF = 1e-3, 1000
+TYPICAL_STEP, BRIEF_STEPS = 1e-3, 1000
 """Seconds of a step, and steps of as many rollouts as go together, that take so short that Ctrl-C can wait for them."""
 
-AHEAD = 1 << 14
+DRAWS_AHEAD = 1 << 14
 """Random numbers of a column that are drawn at a time at least, some of them for later."""
 
-MANY_STEPS = 300_000
+WARNING_STEPS = 300_000
 """Chosen steps of one rollout after which it is said that they are many, and what helps."""
 
-OFTEN = 0.1
+POLL_SECONDS = 0.1
 """Seconds after which whoever waits for compiled code looks up, where a signal does not wake it."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RolloutResults:
     """What many rollouts came to, as arrays of NumPy, each with one entry, or a row, for each of them.
 
     States are (rollouts, records, entries) at `times`; totals are (gauges, rollouts). `last` is the last record to
@@ -66,7 +66,7 @@ class Outcome:
     event: Array
 
     @classmethod
-    def joined(cls, parts: Sequence[Outcome]) -> Outcome:
+    def joined(cls, parts: Sequence[RolloutResults]) -> RolloutResults:
         """Rollouts that went one part after another; what some have no record of is nan."""
         if len(parts) == 1:
             return parts[0]
@@ -89,25 +89,30 @@ class Rollouts:
     """
 
     def __init__(
-        self, plan: Plan, kernel: Rollout, y: Array | Columns, p: Array | Columns, gains: Gains | None = None
+        self,
+        plan: Plan,
+        kernel: Rollout,
+        y: Array | RolloutColumns,
+        p: Array | RolloutColumns,
+        gains: Gains | None = None,
     ) -> None:
         dtype, width, arrays = kernel.dtype, kernel.width, kernel.arrays
         self.plan, self.kernel, self.count, self.arrays = plan, kernel, len(y), arrays
         self.room = -(-self.count // width) * width
         self.shared = np.zeros(0, dtype)
-        if isinstance(p, Columns) and kernel.own is not None:
+        if isinstance(p, RolloutColumns) and kernel.own is not None:
             p, others = p.some(kernel.own), p.some([not mine for mine in kernel.own])
             self.shared = np.array(others.columns, dtype)
-        self.y, self.p = (laid(x, kernel, self.room) for x in (y, p))
-        self._own = p if isinstance(p, Columns) else Columns((), self.count)
+        self.y, self.p = (column_array(x, kernel, self.room) for x in (y, p))
+        self._own = p if isinstance(p, RolloutColumns) else RolloutColumns((), self.count)
         self._turns: dict[int, int] = {}
         self._tables: dict[int, tuple[int, Any]] = {}
         self._places, self._stops = _stretches(plan)
         t = plan.times[0] + plan.late
         late, begin = (float(x[0]) if len(x) == 1 else x for x in (plan.late, t))
         first = {"t": begin, "h": plan.first_step, "previous": FORGIVEN, "late": late}
-        lanes = Columns(tuple(first.get(name, 0.0) for name in LANES), self.count)
-        self.lanes = dict(zip(LANES, lanes.laid(arrays, dtype, self.room), strict=True))
+        lanes = RolloutColumns(tuple(first.get(name, 0.0) for name in LANES), self.count)
+        self.lanes = dict(zip(LANES, lanes.to_array(arrays, dtype, self.room), strict=True))
         kept = len(plan.times) if plan.keep else 2, kernel.entries, self.room
         if arrays is np:
             check_room("what is recorded", kept, dtype)
@@ -116,7 +121,7 @@ class Rollouts:
         between = plan.keep and len(plan.ends) > len(plan.times)
         self._between = arrays.zeros((1, kernel.entries, self.room), dtype=dtype) if between else None
         found = beginnings(plan.gauged.form.of.gauges, plan.robot.n)
-        self.totals = Columns(tuple(found.tolist()), self.count).laid(arrays, dtype, self.room)
+        self.totals = RolloutColumns(tuple(found.tolist()), self.count).to_array(arrays, dtype, self.room)
         self.done = 1
         how = plan.how
         self.stages = steps_of(how.integrator, how.step is not None).stages
@@ -127,17 +132,17 @@ class Rollouts:
         self.substeps = plan.substeps
         self.stop = np.zeros(1, np.int64)
         first_steps = self.substeps[: self._places[1]].sum()
-        steps = first_steps if how.step is not None else (plan.times[1] - plan.times[0]) / USUAL
-        self.pace = 0.0 if self.room // width * steps <= BRIEF else np.inf
+        steps = first_steps if how.step is not None else (plan.times[1] - plan.times[0]) / TYPICAL_STEP
+        self.pace = 0.0 if self.room // width * steps <= BRIEF_STEPS else np.inf
 
     def advance(self, count: int, threads: int = 1) -> None:
         """Go on for so many records; Ctrl-C ends that after the steps under way."""
         end = min(self.done + count, len(self.plan.times))
         before, records = time.perf_counter(), end - self.done
-        if records * self.pace <= WINDOW / 5:
+        if records * self.pace <= STRETCH_SECONDS / 5:
             self._travel(end, threads)
         else:
-            _heard(lambda: self._travel(end, threads), self.stop)
+            _run_interruptibly(lambda: self._travel(end, threads), self.stop)
         self.done, self.pace = end, (time.perf_counter() - before) / max(records, 1)
 
     def _travel(self, end: int, threads: int) -> None:
@@ -169,7 +174,7 @@ class Rollouts:
         one, where it belongs."""
         own, turns = self._own, self.plan.turns
         end = int(turns.gone(column.hold, self.plan.ends[-1:])[0]) + 1
-        ahead = np.arange(gone, min(gone + max(1, AHEAD // own.count), end))
+        ahead = np.arange(gone, min(gone + max(1, DRAWS_AHEAD // own.count), end))
         table = self.p[row : row + 1, : own.count]
         if len(ahead) > 1:
             table = self.arrays.empty((len(ahead), own.count), self.kernel.dtype)
@@ -194,7 +199,7 @@ class Rollouts:
             "count": stop - here,
             "stride": self.room,
             "substeps": self.substeps[here:stop],
-            "limit": MOST_STEPS,
+            "limit": MAX_STEPS_PER_RECORD,
             "options": self.options,
             "stop": self.stop,
         }
@@ -279,16 +284,16 @@ class Rollouts:
         return rejected
 
     @property
-    def found(self) -> Outcome:
+    def found(self) -> RolloutResults:
         """All of it so far, where NumPy can look at it."""
         event = self.lanes["event"][: self.count].astype(np.int64)
         parts = (self.totals[:, : self.count], self.broken, self.ended, self.last, self.gone, self.steps)
-        totals, *rest = map(_near, (*parts, self.rejected, event))
-        records = _near(self.records[: self.done if self.plan.keep else None])[:, :, : self.count]
+        totals, *rest = map(_host_array, (*parts, self.rejected, event))
+        records = _host_array(self.records[: self.done if self.plan.keep else None])[:, :, : self.count]
         if (broken := np.flatnonzero(rest[0])).size:  # compiled code leaves what never changes, such as no losses
             states = records[:, :, broken]
             records[:, :, broken] = np.where(np.isfinite(states).all(axis=1, keepdims=True), states, np.nan)
-        return Outcome(self.times, np.moveaxis(records, -1, 0), totals, *rest)
+        return RolloutResults(self.times, np.moveaxis(records, -1, 0), totals, *rest)
 
     def travel(
         self,
@@ -304,7 +309,7 @@ class Rollouts:
         """
         window, begin, message, warned = 1, time.perf_counter(), "", False
         bar = _bar(show)
-        _travelling.add(self)
+        _active_rollouts.add(self)
         try:
             while not self.finished and not stop():
                 self.advance(window, threads)
@@ -313,26 +318,26 @@ class Rollouts:
                 if not warned and (many := self.many):
                     warnings.warn(many, SlowWarning, stacklevel=stacklevel)
                     warned = True
-                window = max(1, int(min(16.0 * window, WINDOW / max(self.pace, 1e-6))))
+                window = max(1, int(min(16.0 * window, STRETCH_SECONDS / max(self.pace, 1e-6))))
                 bar(part[0] + (part[1] - part[0]) * self.done / len(self.plan.times), time.perf_counter() - begin)
         except KeyboardInterrupt:
             self.cut()
             message = f"stopped by the user after t = {float(self.lanes['t'][: self.count].min()):g} s"
         finally:
-            _travelling.discard(self)
+            _active_rollouts.discard(self)
             bar(None, 0.0)
         return time.perf_counter() - begin, message
 
     @property
     def many(self) -> str:
         """That a run takes very many steps where they are chosen, and what helps; nothing where it does not."""
-        if self.plan.how.step is not None or self.steps.max() <= MANY_STEPS:
+        if self.plan.how.step is not None or self.steps.max() <= WARNING_STEPS:
             return ""
         robot, which = self.plan.robot, int(self.steps.argmax())
         t, end = float(self.gone[which]), self.plan.times[-1]
-        told = f"more than {MANY_STEPS} steps, and at t = {t:g} of {end:g} s so far"
-        q = _near(self.y[self.plan.layout["q"], which])
-        if np.isfinite(q).all() and (why := held_back(robot, q, (t - self.plan.times[0]) / MANY_STEPS)):
+        told = f"more than {WARNING_STEPS} steps, and at t = {t:g} of {end:g} s so far"
+        q = _host_array(self.y[self.plan.layout["q"], which])
+        if np.isfinite(q).all() and (why := short_step_reason(robot, q, (t - self.plan.times[0]) / WARNING_STEPS)):
             return f"{told}: {why}"
         helps = ['a stiff robot or law (integrator="radau")', "a tolerance too small (rtol=)"]
         if robot.loops:
@@ -351,22 +356,22 @@ def _stretches(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return places, np.flatnonzero(over)
 
 
-def _near(array: Any) -> Array:
+def _host_array(array: Any) -> Array:
     """An array of NumPy of one that may be elsewhere."""
     near: Array = array if isinstance(array, np.ndarray) else array.get()
     return near
 
 
-_travelling: set[Rollouts] = set()
+_active_rollouts: set[Rollouts] = set()
 
 
 def stop_all() -> None:
     """Stop the rollouts that any thread computes, as Ctrl-C does those of the main one."""
-    for rollouts in tuple(_travelling):
+    for rollouts in tuple(_active_rollouts):
         rollouts.stop[0] = 1
 
 
-def _heard(work: Callable[[], None], stop: NDArray[np.int64]) -> None:
+def _run_interruptibly(work: Callable[[], None], stop: NDArray[np.int64]) -> None:
     """Work done by another thread, as no signal is heard in compiled code; on Ctrl-C it is told to stop, and does."""
     if threading.current_thread() is not threading.main_thread():
         work()
@@ -375,7 +380,7 @@ def _heard(work: Callable[[], None], stop: NDArray[np.int64]) -> None:
         try:
             job = other.submit(work)
             while not job.done():
-                wait([job], OFTEN)
+                wait([job], POLL_SECONDS)
         except BaseException:
             stop[0] = 1
             raise
@@ -393,7 +398,7 @@ def _bar(show: bool | None) -> Callable[[float | None, float], None]:
             for progress, _ in made:
                 progress.stop()
             return
-        if not made and show is not False and seconds > PATIENCE:
+        if not made and show is not False and seconds > PROGRESS_DELAY:
             from rich.progress import Progress  # noqa: PLC0415  (most runs are over before it is needed)
 
             progress = Progress(transient=True)

@@ -24,9 +24,9 @@ from armwright.pages.picture import page
 from armwright.pages.report.plot import COLOURS, Plot, per_joint
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, Doubt, audited
-from armwright.simulation.joining import alone, joined_audit, joined_fields
-from armwright.simulation.motion import View
-from armwright.simulation.pressing import Pressing
+from armwright.simulation.joined_runs import alone, joined_audit, joined_fields
+from armwright.simulation.motion_programs import Observables
+from armwright.simulation.stop_hits import StopHits
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
 
-SOMETIMES = ("memory", "impulse", "stop_torque")
+OPTIONAL_BY_JOINT = ("memory", "impulse", "stop_torque")
 """What only some runs have per time: any number of columns."""
 
-VERSION = 1
+PARQUET_VERSION = 1
 """Of the Parquet files: raised when their columns or metadata change."""
 
 
@@ -66,7 +66,7 @@ class Found:
     qd: Array
 
 
-class Again(Protocol):
+class Repeatable(Protocol):
     """How a run is made again."""
 
     def run(self, factor: float) -> Run:
@@ -115,9 +115,9 @@ class Run:
     sent_along: Array | None = None
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
     stop_torque: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    stops: Pressing | None = None
+    stops: StopHits | None = None
     noticed: tuple[Doubt, ...] = ()
-    again: Again | None = field(default=None, repr=False)
+    again: Repeatable | None = field(default=None, repr=False)
     phases: tuple[Run, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -268,7 +268,7 @@ class Run:
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
         columns = {"t": self.t}
-        for name in (*BY_JOINT, *SOMETIMES):
+        for name in (*BY_JOINT, *OPTIONAL_BY_JOINT):
             columns |= _parted(name, getattr(self, name))
         columns |= {name: getattr(self, name) for name in ALONE}
         columns |= {} if self.neighbour is None else {"neighbour": self.neighbour}
@@ -280,7 +280,7 @@ class Run:
         """The run as a table, with the robot and all settings in its metadata; `Run.from_parquet` reads it back."""
         arrow, parquet = _arrow()
         meta = {
-            "armwright": VERSION,
+            "armwright": PARQUET_VERSION,
             **self._meta,
             "phases": [{"rows": len(run.t), **run._meta} for run in self.phases],
         }
@@ -324,13 +324,14 @@ class Run:
             return cls._of_table(table, Path(path), packages)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of somebody else's file
             raise InputError(
-                f"{path} is not a run of armwright (version {VERSION}): {error}; Run.to_parquet writes such files"
+                f"{path} is not a run of armwright (version {PARQUET_VERSION}): {error}; Run.to_parquet writes such "
+                "files"
             ) from None
 
     @classmethod
     def _of_table(cls, table: Any, path: Path, packages: Mapping[str, str | Path] | None) -> Run:
         meta = json.loads((table.schema.metadata or {}).get(b"armwright", b"{}"))
-        if meta.get("armwright") != VERSION:
+        if meta.get("armwright") != PARQUET_VERSION:
             raise ValueError(f"its metadata name version {meta.get('armwright')!r}")
         columns = {name: table[name].to_numpy() for name in table.column_names}
         _check_columns(columns)
@@ -357,7 +358,7 @@ class Run:
         n = robot.n
         arrays: dict[str, Any] = {name: _stacked(columns, name, robot.nq if name == "q" else n) for name in BY_JOINT}
         arrays |= {name: columns[name] for name in ALONE}
-        for some in SOMETIMES:
+        for some in OPTIONAL_BY_JOINT:
             arrays[some] = _stacked(columns, some, sum(name.startswith(some) for name in columns))
         reference = None
         if "reference_q1" in columns:
@@ -377,7 +378,7 @@ class Run:
             exact=bool(meta["exact"]),
             message=str(meta["message"]),
             sent_along=columns.get("neighbour"),
-            stops=Pressing.of_lists(meta["stops"], n) if "stops" in meta else None,
+            stops=StopHits.of_lists(meta["stops"], n) if "stops" in meta else None,
             noticed=tuple(Doubt(float(x["t"]), str(x["why"])) for x in meta.get("noticed", ())),
         )
 
@@ -424,14 +425,14 @@ class BatchRun:
     rejected: Array
     seconds: float
     steps_per_second: float
-    look: Callable[[], View] = field(repr=False)
+    look: Callable[[], Observables] = field(repr=False)
     memory: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     message: str = ""
     ended: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     events: tuple[str, ...] = ()
     measured: Mapping[str, Array] = field(default_factory=dict)
-    stops: Pressing | None = None
+    stops: StopHits | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: with it what there is to see, as nothing can be looked up there."""
@@ -446,7 +447,7 @@ class BatchRun:
         return f"<{len(self.q)} runs of {shown(self.robot.name)}, {self.t.min():g} to {self.t.max():g} s{wrong}{ended}>"
 
     @cached_property
-    def _viewed(self) -> View:
+    def _viewed(self) -> Observables:
         return self.look()
 
     @property

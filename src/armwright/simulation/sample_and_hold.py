@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from armwright.algebra import Array
 from armwright.errors import InputError
 
-MOST = 5_000_000
+MAX_SAMPLES = 5_000_000
 """Times that numbers may be drawn anew."""
 
-SLACK = 1e-6
+SAMPLING_TOLERANCE = 1e-6
 """The share of an interval that counts as rounding: what is so near to its end is there."""
 
 
 @dataclass(frozen=True)
-class Turns:
+class SamplingInstants:
     """Intervals of rollouts that go from `begin` to `end`, each `late` by some seconds or all of them (1,)."""
 
     begin: float
@@ -28,15 +28,15 @@ class Turns:
 
     def __post_init__(self) -> None:
         for hold in self.holds:
-            if self.end - self.begin > MOST * hold:
+            if self.end - self.begin > MAX_SAMPLES * hold:
                 raise InputError(
-                    f"hold = {hold:g} s: numbers would be drawn anew more than {MOST} times in "
+                    f"hold = {hold:g} s: numbers would be drawn anew more than {MAX_SAMPLES} times in "
                     f"{self.end - self.begin:g} s; choose a longer hold="
                 )
 
     def _slack(self, hold: float) -> float:
         furthest = max(abs(self.begin), abs(self.end)) + float(np.abs(self.late).max())
-        return SLACK + 4 * float(np.finfo(float).eps) * furthest / hold
+        return SAMPLING_TOLERANCE + 4 * float(np.finfo(float).eps) * furthest / hold
 
     def gone(self, hold: float, t: Array) -> NDArray[np.int64]:
         """How many intervals are over at some times, which are counted as if no rollout were late."""

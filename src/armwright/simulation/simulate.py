@@ -2,7 +2,7 @@
 
 Built-in laws are compiled together with the dynamics and the integrator into one loop (`rollouts`). With a Python
 function as a law, an event, an implicit or a Taylor method, or a chain of more joints than are compiled as straight
-code, the integration runs step by step from Python (`stepwise`), by the same rules: it takes the same steps.
+code, the integration runs step by step from Python (`python_integration`), by the same rules: it takes the same steps.
 """
 
 from __future__ import annotations
@@ -21,19 +21,29 @@ from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method
 from armwright.robot import Robot
-from armwright.simulation.audit import nudge
-from armwright.simulation.events import Event, Watched, on_robot, started
+from armwright.simulation.audit import neighbour_distance
+from armwright.simulation.events import Event, RobotEvent, events_on, started
 from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
 from armwright.simulation.loop_limits import ended
 from armwright.simulation.measures import split
-from armwright.simulation.plan import COMPILED, EPS, MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
-from armwright.simulation.pressing import Pressing
+from armwright.simulation.observables import run_of
+from armwright.simulation.plan import (
+    COMPILED_INTEGRATORS,
+    MACHINE_EPSILON,
+    MAX_STEPS_PER_RECORD,
+    SMOOTHING_SPEED,
+    Plan,
+    Settings,
+    plan,
+    settings,
+    start_state,
+)
+from armwright.simulation.python_integration import integrate_in_python
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
-from armwright.simulation.stepwise import stepwise
-from armwright.simulation.stiff_friction import EXPLICIT, held_back, method_for
-from armwright.simulation.view import run_of
+from armwright.simulation.stiff_friction import EXPLICIT, method_for, short_step_reason
+from armwright.simulation.stop_hits import StopHits
 from armwright.torque import REFUSED, Stops
 
 
@@ -52,7 +62,7 @@ def simulate(
     start: float = 0.0,
     progress: bool | None = None,
     max_step: float | None = None,
-    smooth: float = SMOOTH,
+    smooth: float = SMOOTHING_SPEED,
     stops: Stops | bool | None = None,
 ) -> Run:
     """The motion of a robot under a torque law.
@@ -79,15 +89,15 @@ def simulate(
     how = settings(EXPLICIT if integrator is None else integrator, rtol, atol, step, max_step)
     planned = plan(robot, torque, how, duration, every, start, smooth, stops)
     listed = tuple(events) if isinstance(events, Iterable) else (events,)
-    watched = on_robot(robot, listed)
-    layout, (q, qd) = planned.layout, start_of(planned, q0, qd0)
+    watched = events_on(robot, listed)
+    layout, (q, qd) = planned.layout, start_state(planned, q0, qd0)
     if integrator is None and step is None and smooth and not planned.numbers.drawn:
         seconds = float(planned.times[-1] - planned.times[0])
         planned = replace(planned, how=replace(how, integrator=method_for(planned.robot, q, seconds)))
     integrator = planned.how.integrator
     y0 = layout.joined({"q": q, "qd": qd, "memory": np.array(planned.law.start(robot.n))})
-    ending = tuple(event for event in watched if isinstance(event, Watched) and int(event.terminal) == 1)
-    compiled = planned.traced and integrator in COMPILED
+    ending = tuple(event for event in watched if isinstance(event, RobotEvent) and int(event.terminal) == 1)
+    compiled = planned.traced and integrator in COMPILED_INTEGRATORS
     if planned.numbers.drawn and not (compiled and len(ending) == len(watched)):
         raise InputError(REFUSED)
     if not planned.law.traceable:
@@ -99,9 +109,11 @@ def simulate(
     if compiled:
         if len(ending) == len(watched):
             run = _compiled(replace(planned, events=started(ending, q)), y0, progress)
-            return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
+            return replace(run, again=RepeatableSimulation(planned, run.q[0], run.qd[0], listed))
         slow = next(event for event in watched if event not in ending)
-        told = f"{slow.name!r} is only noted" if isinstance(slow, Watched) else f"{slow.title!r} is a Python function"
+        told = (
+            f"{slow.name!r} is only noted" if isinstance(slow, RobotEvent) else f"{slow.title!r} is a Python function"
+        )
         warnings.warn(
             f"event {told}, so that all steps are taken from Python, which is slower: "
             "what armwright.events makes is compiled where it ends the run",
@@ -109,14 +121,14 @@ def simulate(
             stacklevel=2,
         )
     called = [
-        event_called(started((x,), q)[0], planned.robot, layout) if isinstance(x, Watched) else x for x in watched
+        event_called(started((x,), q)[0], planned.robot, layout) if isinstance(x, RobotEvent) else x for x in watched
     ]
-    run = stepwise(planned, y0, called)
-    return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
+    run = integrate_in_python(planned, y0, called)
+    return replace(run, again=RepeatableSimulation(planned, run.q[0], run.qd[0], listed))
 
 
 @dataclass(frozen=True, eq=False)
-class Repeated:
+class RepeatableSimulation:
     """How a simulation is made again: what was asked for, and from where."""
 
     planned: Plan
@@ -126,10 +138,13 @@ class Repeated:
 
     def run(self, factor: float) -> Run:
         gap = float(self.planned.times[1] - self.planned.times[0])
-        return self._simulated(self.q0, self.qd0, finer(self.planned.how, factor, gap), self.events)
+        return self._simulated(self.q0, self.qd0, refined(self.planned.how, factor, gap), self.events)
 
     def apart(self, run: Run) -> Array:
-        q, qd = self.planned.robot.unit(nudged(self.planned, self.q0)), nudged(self.planned, self.qd0)
+        q, qd = (
+            self.planned.robot.unit(neighbouring(self.planned, self.q0)),
+            neighbouring(self.planned, self.qd0),
+        )
         try:
             other = self._simulated(q, qd, self.planned.how, (), float(run.t[-1] - run.t[0])).q
         except SimulationError as error:
@@ -157,9 +172,9 @@ class Repeated:
             )
 
 
-def nudged(plan: Plan, values: Array) -> Array:
+def neighbouring(plan: Plan, values: Array) -> Array:
     """Positions or velocities next to these: every other one a little more or less."""
-    near: Array = values + nudge(plan.how.rtol) * (-1.0) ** np.arange(len(values))
+    near: Array = values + neighbour_distance(plan.how.rtol) * (-1.0) ** np.arange(len(values))
     return near
 
 
@@ -171,13 +186,13 @@ def distance(q: Array, other: Array) -> Array:
     return np.where(np.isfinite(gaps), gaps, np.inf)
 
 
-def finer(how: Settings, factor: float, gap: float) -> Settings:
+def refined(how: Settings, factor: float, gap: float) -> Settings:
     """The same with a tolerance or a step so many times as fine, and steps at most half as long as between records."""
     if how.step is not None:
         return replace(how, step=how.step / factor)
     assert how.rtol is not None
-    finer = replace(how, rtol=max(how.rtol / factor, EPS), max_step=min(gap, how.longest) / 2)
-    return finer if how.atol is None else replace(finer, atol=how.atol / factor)
+    refined = replace(how, rtol=max(how.rtol / factor, MACHINE_EPSILON), max_step=min(gap, how.longest) / 2)
+    return refined if how.atol is None else replace(refined, atol=how.atol / factor)
 
 
 def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
@@ -187,7 +202,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
         robot, plan.numbers.form, (), plan.how.integrator, fixed, "float64", TARGET, known, **plan.watching
     )
     parts = plan.layout.split(y0)
-    nudges = {name: nudged(plan, parts[name]) for name in ("q", "qd")}
+    nudges = {name: neighbouring(plan, parts[name]) for name in ("q", "qd")}
     beside = plan.layout.unit(plan.layout.joined({**parts, **nudges}))
     rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), plan.opens)
     rollouts.lanes["event"][1:] = -1  # the neighbour goes on
@@ -205,7 +220,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     accepted, rejected = int(rollouts.steps[0]), int(rollouts.rejected[0])
     per_step = rollouts.stages - (not fixed and method(plan.how.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
-    stops = Pressing.of(split(plan.gauged.form.of.gauges, robot.n, rollouts.totals[:, 0])) if plan.stopped else None
+    stops = StopHits.of(split(plan.gauged.form.of.gauges, robot.n, rollouts.totals[:, 0])) if plan.stopped else None
     run = run_of(plan, times, states, statistics, message, bool(rollouts.broken[0]), stops)
     run = replace(run, sent_along=away[: len(run.t)])
     if rollouts.ended[0]:
@@ -232,9 +247,14 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
             f"an event ({names}) is not a number after t = {t:g} s; expected one wherever the motion goes", run, t
         )
     if state == TOO_MANY:
-        step = float(plan.times[1] - plan.times[0]) / MOST_STEPS
-        why = held_back(robot, q, step) or 'the law is stiff (integrator="radau"), or the tolerance too small (rtol=)'
-        return SimulationError(f"more than {MOST_STEPS} steps between two records at t = {t:g} s: {why}", run, t)
+        step = float(plan.times[1] - plan.times[0]) / MAX_STEPS_PER_RECORD
+        why = (
+            short_step_reason(robot, q, step)
+            or 'the law is stiff (integrator="radau"), or the tolerance too small (rtol=)'
+        )
+        return SimulationError(
+            f"more than {MAX_STEPS_PER_RECORD} steps between two records at t = {t:g} s: {why}", run, t
+        )
     if not np.isfinite(y).all():
         finite = np.isfinite(qd) & np.isfinite(q[list(robot.entries)])
         joint = robot.joints[int(np.argmin(finite))].name

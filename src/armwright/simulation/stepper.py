@@ -43,15 +43,15 @@ from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.batch import parameters
 from armwright.simulation.kernels import KEPT
-from armwright.simulation.motion import linearising, pulling, stepping
-from armwright.simulation.plan import SMOOTH, rounded
-from armwright.simulation.sensitivity import by_rows
+from armwright.simulation.motion_programs import step_derivatives_program, step_gradient_program, step_program
+from armwright.simulation.plan import SMOOTHING_SPEED, with_smooth_friction
+from armwright.simulation.step_sensitivity import by_rows
 from armwright.trace.form import straight, too_long
 
-HOLDS = ("zero",)
+HOLD_METHODS = ("zero",)
 """How torques go on between two steps: as they are."""
 
-BRIEF = 2_000_000
+MAX_CALL_SUBSTEPS = 2_000_000
 """Substeps of states that a thread takes in one compiled call, tenths of a second: between calls Ctrl-C is heard."""
 
 CARD_THREADS = 1000
@@ -61,7 +61,7 @@ Gradients: TypeAlias = ArrayLike | Callable[[Array, Array], tuple[ArrayLike, Arr
 """The derivatives of a cost by the positions of a rollout, or a function of its states that gives both."""
 
 
-class Code(NamedTuple):
+class StepCode(NamedTuple):
     """What runs in a step: of q, qd, tau, what is held and the plan; and back, of the gradient before the plan, too."""
 
     step: Kernel
@@ -70,7 +70,7 @@ class Code(NamedTuple):
     plan: Array
 
 
-class Back(NamedTuple):
+class RolloutGradient(NamedTuple):
     """The gradient of a cost by where a rollout starts, and by its torques; `good` says which have one."""
 
     q0: Array
@@ -93,7 +93,7 @@ def stepper(
     vary: Mapping[str, ArrayLike] | None = None,
     dtype: str = "float64",
     target: str = "cpu",
-    smooth: float = SMOOTH,
+    smooth: float = SMOOTHING_SPEED,
 ) -> Stepper:
     """A robot to be stepped from outside.
 
@@ -111,8 +111,8 @@ def stepper(
         raise InputError(f"stepper got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     if integrator not in methods():
         raise unknown("integrator", integrator, methods())
-    if hold not in HOLDS:
-        raise unknown("hold", hold, HOLDS)
+    if hold not in HOLD_METHODS:
+        raise unknown("hold", hold, HOLD_METHODS)
     if dtype not in backend(target).dtypes:
         raise unknown("dtype", dtype, backend(target).dtypes)
     if isinstance(dt, bool) or not isinstance(dt, (int, float)) or not 0 < dt < math.inf:
@@ -120,7 +120,7 @@ def stepper(
     if not straight(robot):
         raise InputError(too_long(robot, "steps are compiled"))
     names, values = parameters(vary)
-    made = rounded(robot, smooth)
+    made = with_smooth_friction(robot, smooth)
     held = {name: np.asarray(values[name], dtype) for name in check(made, names)}
     shared = family(made, names, moved=False)
     ends = np.cumsum([0, *check(made, shared.names).values()])
@@ -149,7 +149,7 @@ class Stepper:
         self.robot, self.integrator, self.dtype, self.target = robot, integrator, dtype, target
         self._dt, self._substeps = dt, substeps
         self._card = backend(target).card  # where arrays may be besides NumPy's, if anywhere
-        self._brief = BRIEF if self._card is None else BRIEF * CARD_THREADS
+        self._brief = MAX_CALL_SUBSTEPS if self._card is None else MAX_CALL_SUBSTEPS * CARD_THREADS
         self.parameters: Mapping[str, Array] = MappingProxyType(held)
         self._asked = code, integrator, tuple(held), dtype.name, target
         self._kernel = _forward(*self._asked)
@@ -267,7 +267,7 @@ class Stepper:
         checkpoints: int = 1,
         threads: int = 1,
         raises: bool = True,
-    ) -> Back:
+    ) -> RolloutGradient:
         """What the gradient of a cost by the states of a rollout makes of one by its start and its torques.
 
         by_q, by_qd  derivatives of the cost by q (..., steps + 1, nq) and qd (..., steps + 1, n) of `rollout`; or as
@@ -289,7 +289,7 @@ class Stepper:
                 lambda q0, qd0, tau, by_q, by_qd: self.gradient(q0, qd0, tau, by_q, by_qd, every, raises=raises),
                 *(q0, qd0, tau, asked if callable(by_q) else by_q, by_qd),
             )
-            return Back(*back)
+            return RolloutGradient(*back)
         torques, nq = self._torques(tau), self.robot.nq
         if every > 1 and callable(by_q):
             raise InputError("by_q is a function of all states; expected its values where only some are kept")
@@ -330,7 +330,7 @@ class Stepper:
                 total, by_tau[..., begin + k, :] = self.pulled(here, total, batch, threads, raises)
                 total += np.concatenate([g[..., begin + k, :] for g in grads], axis=-1)
         by_tau[~np.isfinite(total).all(axis=-1)] = np.nan
-        return Back(total[..., :nq], total[..., nq:], by_tau)
+        return RolloutGradient(total[..., :nq], total[..., nq:], by_tau)
 
     def pulled(
         self, arrays: Sequence[Array], seeds: Array, batch: tuple[int, ...], threads: int, raises: bool = True
@@ -342,9 +342,9 @@ class Stepper:
         return found[..., :m].copy(), found[..., m : m + n]
 
     @property
-    def code(self) -> Code:
+    def code(self) -> StepCode:
         """The kernels and the numbers they are given beside a state, for who calls them without this object."""
-        return Code(self._kernel, lambda: _back(*self._asked), self._held, self._plan)
+        return StepCode(self._kernel, lambda: _back(*self._asked), self._held, self._plan)
 
     def _elsewhere(self, *arrays: Any) -> bool:
         """Whether some are arrays of another package on the card, and not yet CuPy's."""
@@ -371,7 +371,7 @@ class Stepper:
         """Arrays (..., entries) of a state and of what is held, and the batch they are for."""
         shapes = {name: (size,) for name, size in self._sizes.items()}
         arrays = {
-            name: checked(name, value, shapes[name], self.dtype, MEANING[name], self._card is not None)
+            name: checked(name, value, shapes[name], self.dtype, STATE_MEANINGS[name], self._card is not None)
             for name, value in state.items()
         }
         arrays |= dict(zip(self.parameters, self._held, strict=True))
@@ -534,7 +534,7 @@ def _as_states(name: str, given: Array, shape: tuple[int, ...]) -> Array:
 
 @lru_cache(KEPT)
 def _program(code: Description, integrator: str, vary: tuple[str, ...]) -> Program:
-    return stepping(code, method(integrator).steps(True), vary)
+    return step_program(code, method(integrator).steps(True), vary)
 
 
 @lru_cache(KEPT)
@@ -546,15 +546,15 @@ def _forward(code: Description, integrator: str, vary: tuple[str, ...], dtype: s
 def _slopes(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
     made = backend(target)
     looped = made.card is not None and code.n >= made.solves
-    return made.kernel(linearising(code, _program(code, integrator, vary), vary, looped), dtype)
+    return made.kernel(step_derivatives_program(code, _program(code, integrator, vary), vary, looped), dtype)
 
 
 @lru_cache(KEPT)
 def _back(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
-    return backend(target).kernel(pulling(_program(code, integrator, vary)), dtype)
+    return backend(target).kernel(step_gradient_program(_program(code, integrator, vary)), dtype)
 
 
-MEANING = {
+STATE_MEANINGS = {
     "q": "one number for every entry of q",
     "qd": "one velocity for every joint",
     "tau": "one torque for every joint",

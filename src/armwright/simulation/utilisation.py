@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from armwright.robot import Robot
     from armwright.simulation.run import BatchRun, Run
 
-TOUCH = 1e-9
+LIMIT_TOLERANCE = 1e-9
 """Relative: a motion planned to reach a limit exactly does not exceed it."""
 
 
-HEADS = ("joint", "peak torque", "at", "of limit", "peak speed", "at", "of limit")
+UTILISATION_HEADINGS = ("joint", "peak torque", "at", "of limit", "peak speed", "at", "of limit")
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Utilisation:
         """A table of all joints, or of those at some places."""
         uses = self.joints if places is None else [self.joints[i] for i in places]
         beyond = [(i, k) for i, use in enumerate(uses) for k, wrong in ((3, use.too_weak), (6, use.too_slow)) if wrong]
-        return table(HEADS, [use.cells for use in uses], beyond)
+        return table(UTILISATION_HEADINGS, [use.cells for use in uses], beyond)
 
 
 def utilisation(run: Run) -> Utilisation:
@@ -167,7 +167,7 @@ def batch_utilisation(batch: BatchRun) -> Utilisation:
 def _used(robot: Robot, t: Array, tau: Array, qd: Array, rollouts: Array | None) -> Utilisation:
     """Of records (k,), each of some rollout if there are several."""
     found = zip(robot.joints, _peaks(t, tau, rollouts), _peaks(t, qd, rollouts), strict=True)
-    rounding = TOUCH * float(np.max(np.abs(tau), initial=0.0))
+    rounding = LIMIT_TOLERANCE * float(np.max(np.abs(tau), initial=0.0))
     uses = []
     for joint, (torque, strong, first), (speed, fast, second) in found:
         needed = 0.0 if joint.max_torque == 0 and torque <= rounding else torque
@@ -198,7 +198,7 @@ def _part(peak: float, limit: float | None) -> float | None:
 
 
 def _beyond(part: float | None) -> bool:
-    return part is not None and part > 1 + TOUCH
+    return part is not None and part > 1 + LIMIT_TOLERANCE
 
 
 def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
@@ -207,5 +207,5 @@ def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
         return "-"
     if not limit:
         return f"more than 0 {unit}" if part else f"none of 0 {unit}"
-    share = f"{part:.0%}" if part <= 1 + TOUCH or part >= 1.005 else f"{part:.2%}"
+    share = f"{part:.0%}" if part <= 1 + LIMIT_TOLERANCE or part >= 1.005 else f"{part:.2%}"
     return f"{share} of {limit:.4g} {unit}"

@@ -34,8 +34,8 @@ from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import counted_off
 from armwright.robot import Robot
 from armwright.simulation.kernels import motion_of
-from armwright.simulation.motion import derivative, layout_of
-from armwright.simulation.plan import plan, rounded, settings
+from armwright.simulation.motion_programs import derivative, layout_of
+from armwright.simulation.plan import plan, settings, with_smooth_friction
 from armwright.simulation.rollouts import Rollouts
 from armwright.torque import law_for
 from armwright.trace.form import straight, unrolled
@@ -195,7 +195,7 @@ class TimedMotion:
         records: int = RECORDS,
         repeats: int = REPEATS,
     ) -> None:
-        robot = rounded(robot)  # as `simulate` does
+        robot = with_smooth_friction(robot)  # as `simulate` does
         self.robot, self.duration, self.every, self.repeats = robot, duration, duration / records, repeats
         self.law = law_for(torque, robot)
         if not self.law.traceable or not straight(robot):

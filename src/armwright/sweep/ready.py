@@ -23,7 +23,7 @@ from armwright.scenario import Scenario, made
 from armwright.simulation import simulate_batch
 from armwright.simulation.kernels import TARGET
 from armwright.simulation.measures import WITHIN
-from armwright.simulation.plan import along
+from armwright.simulation.plan import reference_states
 from armwright.sweep import motions
 from armwright.sweep.design import Design, design_of, entries_of
 from armwright.sweep.drives import PREFIX, Drives, drives_of
@@ -228,7 +228,7 @@ class Ready:
             default: Any = (self.robot.neutral, np.zeros(self.robot.n))[k]
             followed = [one.reference for one in (law if isinstance(law, tuple) else (law,))]
             if followed[0] is not None:
-                default = along(followed, start)[k]
+                default = reference_states(followed, start)[k]
             given = default if getattr(self.study, key) is None else getattr(self.study, key)
             many = np.array(np.broadcast_to(np.asarray(given, float), (len(start), np.shape(default)[-1])))
             for name, x in asked.items():

@@ -17,7 +17,7 @@ from armwright.learn.gym.streams import Streams, normal
 from armwright.mechanism import FREEDOMS
 from armwright.model.description import JointModel
 from armwright.robot import Robot
-from armwright.simulation.plan import rounded
+from armwright.simulation.plan import with_smooth_friction
 
 ACTIONS = ("velocity", "position", "torque")
 """What an action in [-1, 1] is a share of: the speed of a joint, its range, or what its motor can do."""
@@ -245,7 +245,7 @@ class Plant:
 
     @cached_property
     def _smooth(self) -> Robot:
-        return rounded(self.robot, SMOOTH)
+        return with_smooth_friction(self.robot, SMOOTH)
 
     @cached_property
     def _pose(self) -> Function:

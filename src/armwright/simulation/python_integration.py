@@ -1,6 +1,6 @@
 """The same integration, one evaluation at a time from Python: for what cannot be compiled as a whole.
 
-Every integrator has one way in here, `WAYS`, and honours every option that `plan.settings` lets through.
+Every integrator has one way in here, `PYTHON_INTEGRATORS`, and honours every option that `plan.settings` lets through.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ from armwright.integrate import (
 from armwright.layout import IMPULSE
 from armwright.progress import heard
 from armwright.simulation.kernels import increments_of, jacobian_of, slopes_of, taylor_of
+from armwright.simulation.law_repeatability import LawCalls
 from armwright.simulation.loop_limits import ended
 from armwright.simulation.momentum import impulse_rates
-from armwright.simulation.motion import flow
-from armwright.simulation.plan import EPS, MOST_STEPS, Plan
-from armwright.simulation.pressing import Watcher
-from armwright.simulation.repeating import Calls
+from armwright.simulation.motion_programs import position_rates
+from armwright.simulation.observables import run_of
+from armwright.simulation.plan import MACHINE_EPSILON, MAX_STEPS_PER_RECORD, Plan
 from armwright.simulation.run import Found, Run, Statistics
-from armwright.simulation.view import run_of
+from armwright.simulation.stop_hits import HitDetector
 from armwright.torque import Moment, rates_of, shared_of
 from armwright.trace.form import unrolled
 from armwright.trace.solvable import check_solvable
 
 
-def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
+def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     """The motion from y0, and the events on the way."""
     check_solvable(problem_of("forward_dynamics"), plan.robot)
     begin = time.perf_counter()
     error: IntegrationError | None = None
     stopped = ""
-    watcher = Watcher(plan.law, partial(_moment, plan), float(plan.times[0]), y0) if plan.stopped else None
-    calls = Calls(plan.robot, plan.times)
-    asked = Asked(plan, _told(plan, _rate(plan, calls)), y0, tuple(events), watcher)
+    watcher = HitDetector(plan.law, partial(_moment, plan), float(plan.times[0]), y0) if plan.stopped else None
+    calls = LawCalls(plan.robot, plan.times)
+    asked = IntegrationRequest(plan, _with_progress(plan, _rate(plan, calls)), y0, tuple(events), watcher)
     try:
-        solution = WAYS.get(plan.how.integrator, _runge_kutta)(asked)
+        solution = PYTHON_INTEGRATORS.get(plan.how.integrator, _runge_kutta)(asked)
     except IntegrationError as caught:
         if caught.solution is None:
             raise SimulationError(str(caught), None, float(caught.t)) from None
@@ -82,7 +82,7 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     return run
 
 
-def _rate(plan: Plan, calls: Calls) -> Callable[[float, Array], Array]:
+def _rate(plan: Plan, calls: LawCalls) -> Callable[[float, Array], Array]:
     """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
     if plan.traced or (plan.opened is not None and law.reference is not None):
@@ -97,7 +97,7 @@ def _rate(plan: Plan, calls: Calls) -> Callable[[float, Array], Array]:
         tau, drag = np.array(shared_of(law, at), dtype=float)
         calls.note(t, y, tau + drag, lambda: np.array(shared_of(law, at), dtype=float).sum(axis=0))
         rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
-        moving = flow(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.unit_vectors else qd
+        moving = position_rates(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.unit_vectors else qd
         outside = []
         if parts["impulse"].size:
             outside = impulse_rates(
@@ -119,7 +119,7 @@ def _moment(plan: Plan, t: float, y: Array) -> Moment:
     return Moment(t, q, qd, plan.robot.mechanism(), memory)
 
 
-def _told(plan: Plan, rate: Callable[[float, Array], Array]) -> Callable[[float, Array], Array]:
+def _with_progress(plan: Plan, rate: Callable[[float, Array], Array]) -> Callable[[float, Array], Array]:
     """The same, and whoever listens is told how far the motion is."""
     if (tell := heard()) is None:
         return rate
@@ -152,7 +152,7 @@ def _evaluated(
 
 
 @dataclass(frozen=True)
-class Asked:
+class IntegrationRequest:
     """What is to be integrated."""
 
     plan: Plan
@@ -174,19 +174,19 @@ class Asked:
     @property
     def chosen(self) -> dict[str, Any]:
         """The options of a method that chooses its steps."""
-        how, most = self.plan.how, MOST_STEPS * (len(self.plan.times) - 1)
+        how, most = self.plan.how, MAX_STEPS_PER_RECORD * (len(self.plan.times) - 1)
         limits = {"max_step": how.max_step, "max_steps": most, "controlled": self.plan.layout.controlled}
         return {"rtol": how.rtol, "atol": how.atol, **limits, **self.output}
 
 
-def _runge_kutta(asked: Asked) -> Solution:
+def _runge_kutta(asked: IntegrationRequest) -> Solution:
     plan = asked.plan
     if plan.how.step is not None:
         return solve(asked.rate, *asked.span, plan.how.integrator, step=plan.stops, **asked.output)
     return solve(asked.rate, *asked.span, plan.how.integrator, first_step=plan.first_step, **asked.chosen)
 
 
-def _implicit(asked: Asked) -> Solution:
+def _implicit(asked: IntegrationRequest) -> Solution:
     plan, size = asked.plan, asked.plan.layout.size
     jacobian = None
     if plan.traced:
@@ -196,17 +196,17 @@ def _implicit(asked: Asked) -> Solution:
     return solve_stiff(asked.rate, *asked.span, plan.how.integrator, jacobian=jacobian, **options)
 
 
-def _taylor(asked: Asked) -> Solution:
+def _taylor(asked: IntegrationRequest) -> Solution:
     plan = asked.plan
     _check_traced(plan)
     assert plan.how.rtol is not None
-    series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, EPS))
+    series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, MACHINE_EPSILON))
     options = {"atol": plan.how.atol, "max_step": plan.how.max_step, "numbers": plan.inputs[0]}
     solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution
 
 
-def _polynomials(asked: Asked) -> Solution:
+def _polynomials(asked: IntegrationRequest) -> Solution:
     plan = asked.plan
     _check_traced(plan)
     kernel = increments_of(plan.shared.robot, plan.numbers.form, plan.shared.names, plan.how.integrator)
@@ -228,7 +228,7 @@ def _check_traced(plan: Plan) -> None:
         )
 
 
-def _semi_implicit(asked: Asked) -> Solution:
+def _semi_implicit(asked: IntegrationRequest) -> Solution:
     layout, (t0, y0, t1) = asked.plan.layout, asked.span
     q, qd = layout["q"], layout["qd"]
 
@@ -239,13 +239,13 @@ def _semi_implicit(asked: Asked) -> Solution:
 
     def velocity(q: Array, qd: Array) -> Array:
         """Of unit quaternions, which every step begins with."""
-        return np.array(flow(mechanism, q.tolist(), q.tolist(), qd.tolist())) if layout.unit_vectors else qd
+        return np.array(position_rates(mechanism, q.tolist(), q.tolist(), qd.tolist())) if layout.unit_vectors else qd
 
     further: dict[str, Any] = {"z0": y0[qd.stop :], "velocity": velocity}
     return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.stops, **further, **asked.output)
 
 
-WAYS = {
+PYTHON_INTEGRATORS = {
     **dict.fromkeys(STIFF, _implicit),
     **dict.fromkeys(POLYNOMIALS, _polynomials),
     "taylor": _taylor,

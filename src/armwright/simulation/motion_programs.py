@@ -30,19 +30,19 @@ from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.vary import varied
-from armwright.simulation.events import Quantities
+from armwright.simulation.events import EventStructure
 from armwright.simulation.events import values as watched_values
-from armwright.simulation.loop_limits import fenced
+from armwright.simulation.loop_limits import within_loop_limits
 from armwright.simulation.measures import Gauged, gauged, gauged_within
 from armwright.simulation.momentum import impulse_rates, is_free
-from armwright.simulation.pressing import stop_torques, stops_in
+from armwright.simulation.stop_hits import stop_torques, stops_in
 from armwright.torque import Form, Law, Moment, OpenMotion, built_in, rates_of, shared_of
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 
 
 @dataclass(frozen=True)
-class Driven:
+class MotionEquations:
     """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph.
 
     `parameters` are those of the robot that vary, the numbers of the law if they are open, a motion that it follows if
@@ -92,14 +92,14 @@ def layout_of(robot: Description, law: Law | Form[Law]) -> Layout:
     return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), unit_vectors, is_free(robot))
 
 
-def driven(
+def equations_of_motion(
     robot: Description,
     law: Law | Form[Law],
     vary: tuple[str, ...] = (),
     known: tuple[str, ...] = (),
-    events: Quantities | None = None,
+    events: EventStructure | None = None,
     gauges: Gauged | None = None,
-) -> Driven:
+) -> MotionEquations:
     """A robot under a law, or under one whose numbers are open: these are parameters after those of the robot.
 
     Of what varies the law knows nothing, but for what is `known`; events are of the robot itself.
@@ -135,7 +135,7 @@ def driven(
         end = _inputs_like(at, graph, "end_")
         within = gauged_within(gauges, graph, at, end, law)
     rates, layout = rates_of(law, at), layout_of(robot, law)
-    return Driven(
+    return MotionEquations(
         at, parameters, torques, drag, accelerations, rates, mechanism, layout,
         watched=tuple(watched), gauged=tuple(measured), within=tuple(within), end=end,
         stopping=tuple(stop_torques(law, at)) if stops_in(law) else (),
@@ -158,7 +158,9 @@ def _inputs_like(at: Moment, graph: Graph, prefix: str) -> Moment:
     return at._replace(t=graph.input(f"{prefix}t"), q=q, qd=qd, memory=memory)
 
 
-def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+def position_rates(
+    mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]
+) -> list[Scalar]:
     """dq/dt; `unit` is q with quaternions of unit length, beside which longer or shorter ones turn as they do."""
     if not mechanism.balls:
         return list(qd)
@@ -179,7 +181,7 @@ def _unit_lengths(q: Sequence[Expr], unit_vectors: Sequence[tuple[int, int]]) ->
     return replacements
 
 
-def derivative(motion: Driven, fence: bool = True) -> Program:
+def derivative(motion: MotionEquations, fence: bool = True) -> Program:
     """dy/dt; without a fence it jumps nowhere, and goes on where a loop is at its end."""
     power: Scalar = 0
     loss: Scalar = 0
@@ -188,23 +190,28 @@ def derivative(motion: Driven, fence: bool = True) -> Program:
     rubbing = friction(there, qd)
     for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
-    rest = [*(fenced(there, motion.accelerations) if fence else motion.accelerations), *motion.rates, power, loss]
+    rest = [
+        *(within_loop_limits(there, motion.accelerations) if fence else motion.accelerations),
+        *motion.rates,
+        power,
+        loss,
+    ]
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
         rest += impulse_rates(mechanism, q, qd, force, lambda: find("mass_matrix")(mechanism, list(q)))
     lengths = _unit_lengths(q, motion.layout.unit_vectors)
     unit = [lengths.get(x, x) for x in q]
-    return motion.program(*flow(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
+    return motion.program(*position_rates(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
 
 
-def stepping(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> Program:
+def step_program(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> Program:
     """Where q and qd lead under torques that are held: q, qd, tau, open parameters, (length, number of steps)."""
     program = cheapest(Request("forward_dynamics", robot, (), vary)).program
     (_, q), (_, qd), *_ = program.arguments
     unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)
     lengths = _unit_lengths(q, unit_vectors)
     unit = [lengths.get(x, x) for x in q]
-    moving = flow(robot.mechanism(), q, unit, qd)
+    moving = position_rates(robot.mechanism(), q, unit, qd)
     rates = written_out(replace(program, outputs=(*moving, *replaced(program.outputs, lengths))))
     plan = tuple(qd[0].graph.input(f"plan{k}") for k in range(2))
     s = method.stages
@@ -216,8 +223,8 @@ def stepping(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> P
     )
 
 
-def pulling(program: Program) -> Program:
-    """The gradient by q, qd, tau and open parameters of what has one by where `stepping` leads: before the plan."""
+def step_gradient_program(program: Program) -> Program:
+    """The gradient by q, qd, tau and open parameters of what has one by where `step_program` leads: before the plan."""
     assert program.advance is not None
     rates = program.advance.without(program)
     back = pullback(rates)
@@ -225,8 +232,10 @@ def pulling(program: Program) -> Program:
     return replace(back, arguments=(*back.arguments, program.arguments[-1]), advance=advance)
 
 
-def linearising(robot: Description, program: Program, vary: tuple[str, ...] = (), looped: bool = False) -> Program:
-    """How where `stepping` leads depends on q, qd and tau, of a robot whose positions are numbers: (2 n, 3 n).
+def step_derivatives_program(
+    robot: Description, program: Program, vary: tuple[str, ...] = (), looped: bool = False
+) -> Program:
+    """How where `step_program` leads depends on q, qd and tau, of a robot whose positions are numbers: (2 n, 3 n).
 
     If `looped`, the equations of the accelerations are left to solve.
     """
@@ -238,7 +247,7 @@ def linearising(robot: Description, program: Program, vary: tuple[str, ...] = ()
     return replace(slopes, arguments=(*slopes.arguments, ("plan", plan)), shape=(2 * n, 3 * n), advance=advance)
 
 
-def jacobian(program: Program) -> Program:
+def state_jacobian(program: Program) -> Program:
     """The derivatives of dy/dt by y, row by row: what implicit methods want."""
     y = program.arguments[1][1]
     columns = [derivatives(program.outputs, x) for x in y]
@@ -247,7 +256,7 @@ def jacobian(program: Program) -> Program:
     return Program(program.arguments, entries, (size, size))
 
 
-def view(motion: Driven) -> Program:
+def view(motion: MotionEquations) -> Program:
     q, qd = list(motion.at.q), list(motion.at.qd)
     kinetic = find("kinetic_energy")(motion.mechanism, q, qd)
     potential = find("potential_energy")(motion.mechanism, q)
@@ -255,7 +264,7 @@ def view(motion: Driven) -> Program:
 
 
 @dataclass(frozen=True)
-class View:
+class Observables:
     """What there is to see of states (..., n): torques, accelerations, torques of friction laws; energies (...).
 
     `stop_torque` are the torques of stops among those of friction laws (..., n), or (..., 0) where there are no stops.
@@ -269,7 +278,7 @@ class View:
     stop_torque: Array
 
     @classmethod
-    def of(cls, columns: Array, n: int, lifted: float = 0.0) -> View:
+    def of(cls, columns: Array, n: int, lifted: float = 0.0) -> Observables:
         """From the results of the program `view` (..., 3 n + 2), n more with stops, and potential energy to add."""
         stops = columns.shape[-1] - 3 * n - 2
         layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1), ("stops", stops)), 0)

@@ -15,15 +15,15 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.interface import Near, Rollout
 from armwright.draws import ONCE, Drawn, Which
-from armwright.simulation.sample_and_hold import Turns
+from armwright.simulation.sample_and_hold import SamplingInstants
 
 Column: TypeAlias = "float | Array | Drawn"
-Draw: TypeAlias = Callable[[Any, Drawn, Which, Array], None]
+FillDrawn: TypeAlias = Callable[[Any, Drawn, Which, Array], None]
 """What fills an array with drawn numbers, as `backends.interface.Rollout.draw`."""
 
 
 @dataclass(frozen=True)
-class Columns:
+class RolloutColumns:
     """Some columns of `count` rollouts, and which of all these are."""
 
     columns: tuple[Column, ...]
@@ -39,17 +39,17 @@ class Columns:
         """Which differ from rollout to rollout."""
         return tuple(not isinstance(x, float) for x in self.columns)
 
-    def some(self, chosen: Sequence[bool]) -> Columns:
+    def some(self, chosen: Sequence[bool]) -> RolloutColumns:
         """Some of the columns."""
         return replace(self, columns=tuple(x for x, taken in zip(self.columns, chosen, strict=True) if taken))
 
-    def part(self, begin: int, end: int) -> Columns:
+    def part(self, begin: int, end: int) -> RolloutColumns:
         """Some of the rollouts."""
         columns = tuple(x[begin:end] if isinstance(x, np.ndarray) else x for x in self.columns)
         which = self.which + begin if isinstance(self.which, int) else self.which[begin:end]
-        return Columns(columns, end - begin, which)
+        return RolloutColumns(columns, end - begin, which)
 
-    def laid(self, arrays: Any, dtype: Any, room: int, draw: Draw = Near.draw) -> Any:
+    def to_array(self, arrays: Any, dtype: Any, room: int, draw: FillDrawn = Near.draw) -> Any:
         """An array (columns, room) of a module like NumPy; after the last rollout it is repeated.
 
         What is drawn anew in time is nan until somebody says for which turn.
@@ -65,9 +65,9 @@ class Columns:
             out[k, self.count :] = out[k, self.count - 1]
         return out
 
-    def along(self, turns: Turns, times: Array, dtype: Any) -> Array:
+    def along(self, turns: SamplingInstants, times: Array, dtype: Any) -> Array:
         """All columns of every rollout at some times (rollouts * times, columns)."""
-        rows = np.repeat(self.laid(np, dtype, self.count).T, len(times), axis=0)
+        rows = np.repeat(self.to_array(np, dtype, self.count).T, len(times), axis=0)
         which = np.arange(self.which, self.which + self.count) if isinstance(self.which, int) else self.which
         for k, column in enumerate(self.columns):
             if isinstance(column, Drawn) and column.hold:
@@ -76,9 +76,9 @@ class Columns:
         return rows
 
 
-def laid(rows: Array | Columns, kernel: Rollout, room: int) -> Any:
+def column_array(rows: Array | RolloutColumns, kernel: Rollout, room: int) -> Any:
     """An array (columns, room) where a kernel computes, also from an array (rollouts, columns)."""
-    if isinstance(rows, Columns):
-        return rows.laid(kernel.arrays, kernel.dtype, room, kernel.draw)
+    if isinstance(rows, RolloutColumns):
+        return rows.to_array(kernel.arrays, kernel.dtype, room, kernel.draw)
     spare = np.minimum(np.arange(room), len(rows) - 1)
     return kernel.arrays.asarray(np.ascontiguousarray(rows[spare].T, dtype=kernel.dtype))

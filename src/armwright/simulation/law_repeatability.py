@@ -16,17 +16,17 @@ from armwright.names import shown
 from armwright.robot import Robot
 from armwright.simulation.audit import Doubt
 
-SAME = 1e-9
+REPEAT_TOLERANCE = 1e-9
 """The part of the largest torque by which a law may differ from itself, as one that iterates does."""
 
-STRUGGLING = 20_000
+STALL_CALLS = 20_000
 """Calls between two records after which the law is called twice at once, as the run may never come to the next."""
 
-WHY = "it depends on more than t, q and qd, such as random numbers or a state of its own"
-HELP = "expected the same torques for the same state: aw.torque.noise draws, and a law with memory remembers"
+NOT_REPEATABLE = "it depends on more than t, q and qd, such as random numbers or a state of its own"
+REPEAT_HELP = "expected the same torques for the same state: aw.torque.noise draws, and a law with memory remembers"
 
 
-class Calls:
+class LawCalls:
     """What a law gave where it was called, as far as that is at records."""
 
     def __init__(self, robot: Robot, times: Array) -> None:
@@ -40,28 +40,30 @@ class Calls:
         if t in self._times:
             self._since = self._since if t in self._given else 0
             self._given[t] = (y.tobytes(), torques)
-        if self._since == STRUGGLING and (told := differing(self._robot, torques, ask())):
-            raise IntegrationError(f"{told}, so that steps become ever shorter; {HELP}, or fixed steps (step=)", t, y)
+        if self._since == STALL_CALLS and (told := difference_message(self._robot, torques, ask())):
+            raise IntegrationError(
+                f"{told}, so that steps become ever shorter; {REPEAT_HELP}, or fixed steps (step=)", t, y
+            )
 
     def doubts(self, t: Array, states: Array, torques: Array) -> Iterator[Doubt]:
         """The first record where the law gives other torques (k, n) than it gave."""
         scale = float(np.nanmax(np.abs(torques), initial=0.0))
         for time, y, again in zip(t.tolist(), states[: len(t)], torques, strict=True):
             before, given = self._given.get(time, (b"", again))
-            if before == y.tobytes() and (told := differing(self._robot, given, again, scale)):
-                yield Doubt(time, f"{told}; {HELP}")
+            if before == y.tobytes() and (told := difference_message(self._robot, given, again, scale)):
+                yield Doubt(time, f"{told}; {REPEAT_HELP}")
                 return
 
 
-def differing(robot: Robot, one: Array, two: Array, scale: float = 0.0) -> str:
+def difference_message(robot: Robot, one: Array, two: Array, scale: float = 0.0) -> str:
     """Return that two answers of a law differ, and where most; nothing if they do not."""
     apart = np.abs(one - two)
-    if not (apart > SAME * max(scale, float(np.abs(one).max()))).any():
+    if not (apart > REPEAT_TOLERANCE * max(scale, float(np.abs(one).max()))).any():
         return ""
     i = int(np.argmax(apart))
     joint = robot.joints[i]
     unit = "N" if joint.prismatic else "N m"
     return (
         f"the torque law gave {one[i]:.6g} and then {two[i]:.6g} {unit} for {shown(joint.name)} at the same time and "
-        f"state: {WHY}"
+        f"state: {NOT_REPEATABLE}"
     )

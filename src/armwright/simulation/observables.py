@@ -11,21 +11,21 @@ from armwright.algebra import Array
 from armwright.backends.interface import Kernel
 from armwright.errors import InputError, SingularError
 from armwright.simulation.kernels import view_of
-from armwright.simulation.motion import View
+from armwright.simulation.motion_programs import Observables
 from armwright.simulation.plan import Plan
-from armwright.simulation.pressing import Pressing, stop_torques
 from armwright.simulation.run import Run, Statistics
+from armwright.simulation.stop_hits import StopHits, stop_torques
 from armwright.torque import Moment, shared_of
 
 
-def looked_up(kernel: Kernel, arrays: Sequence[Array]) -> Array:
+def evaluated(kernel: Kernel, arrays: Sequence[Array]) -> Array:
     """The results of the program `view` (k, columns) for times, states and open parameters (k, entries)."""
     out = np.empty((len(arrays[0]), *kernel.shape), kernel.dtype)
     kernel.run([np.ascontiguousarray(x) for x in arrays], out)
     return out
 
 
-def viewed(plan: Plan, times: Array, states: Array) -> View:
+def observables_of(plan: Plan, times: Array, states: Array) -> Observables:
     """What there is to see of states (k, entries) at some times."""
     robot, n = plan.robot, plan.robot.n
     if plan.traced or (plan.opened is not None and plan.law.reference is not None):
@@ -34,7 +34,7 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
             opened = np.concatenate([opened, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
         arrays = (times[:, None], states, opened) if opened.size else (times[:, None], states)
         kernel = view_of(shared.robot, plan.numbers.form, (), shared.names, "float64")
-        return View.of(looked_up(kernel, arrays), n, shared.lifted)
+        return Observables.of(evaluated(kernel, arrays), n, shared.lifted)
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)
@@ -44,7 +44,7 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
     stopping = [stop_torques(plan.law, at) if plan.stopped else [] for at in moments]
     qdd = _finite(robot.forward_dynamics, q, qd, tau + drag)
     kinetic, potential = _finite(robot.kinetic_energy, q, qd), _finite(robot.potential_energy, q)
-    return View(tau, qdd, drag, kinetic, potential, np.array(stopping, float).reshape(len(times), -1))
+    return Observables(tau, qdd, drag, kinetic, potential, np.array(stopping, float).reshape(len(times), -1))
 
 
 def _finite(function: Callable[..., Array], *arrays: Array) -> Array:
@@ -64,13 +64,13 @@ def run_of(
     statistics: Statistics,
     message: str = "",
     broken: bool = False,
-    stops: Pressing | None = None,
+    stops: StopHits | None = None,
 ) -> Run:
     """A run from its states (k, entries); of one that is `broken`, those before its numbers overflow.
 
     `stops` is what its stops have done to it.
     """
-    seen = vars(viewed(plan, times, states))
+    seen = vars(observables_of(plan, times, states))
     if broken:
         whole = np.all([np.isfinite(x).reshape(len(times), -1).all(axis=1) for x in (states, *seen.values())], axis=0)
         count = len(times) if whole.all() else int(np.argmin(whole))

@@ -19,7 +19,7 @@ from armwright.torque import Law, Moment, Stops
 NEVER = -1e30
 """When something happened that did not."""
 
-LOOKS = (0.25, 0.5, 0.75, 1.0)
+STEP_FRACTIONS = (0.25, 0.5, 0.75, 1.0)
 """The parts of a step after which the torque of a stop is looked at, besides where the depth is largest."""
 
 PRESSED = {"stop depth": 0.0, "stop torque": 0.0, "until hit": NEVER}
@@ -38,15 +38,15 @@ def stop_torques(law: Law, at: Moment) -> list[Scalar]:
     return [sum(column, start=0) for column in zip([0] * at.n, *rows, strict=True)]
 
 
-def pressed(law: Law, start: Moment, end: Moment) -> dict[str, list[Scalar]]:
+def hits_in_step(law: Law, start: Moment, end: Moment) -> dict[str, list[Scalar]]:
     """Return what `PRESSED` names, of one step from `start` to `end`, over any scalar."""
     found: dict[str, list[Scalar]] = {name: [0 if name != "until hit" else NEVER] * start.n for name in PRESSED}
     for stops in stops_in(law):
         rows = zip(stops.joints, stops.places, stops.lower, stops.upper, stops.stiffness, stops.damping, strict=True)
         for i, place, low, high, k, c in rows:
-            span = _Nearest.of(start, end, i, place, low, high)
+            span = _StopDepth.of(start, end, i, place, low, high)
             deepest, at = span.deepest()
-            torque = reduce(maximum, (_push(k, c, *span.at(s)) for s in (at, *LOOKS)))
+            torque = reduce(maximum, (_push(k, c, *span.at(s)) for s in (at, *STEP_FRACTIONS)))
             hit = select(deepest, -(start.t + (end.t - start.t) * span.entered(at)), NEVER)
             for name, value in zip(PRESSED, (maximum(deepest, 0), torque, hit), strict=True):
                 found[name][i] = maximum(found[name][i], value)
@@ -59,7 +59,7 @@ def _push(k: Scalar, c: Scalar, depth: Scalar, rate: Scalar) -> Scalar:
 
 
 @dataclass(frozen=True)
-class _Nearest:
+class _StopDepth:
     """The depth in the nearer stop of a joint along a step of some length, as the cubic of Hermite."""
 
     length: Scalar
@@ -67,7 +67,7 @@ class _Nearest:
     rates: tuple[Scalar, Scalar]
 
     @classmethod
-    def of(cls, start: Moment, end: Moment, i: int, place: int, low: Scalar, high: Scalar) -> _Nearest:
+    def of(cls, start: Moment, end: Moment, i: int, place: int, low: Scalar, high: Scalar) -> _StopDepth:
         upper = start.q[place] + end.q[place] - (low + high)
         depths = [select(upper, at.q[place] - high, low - at.q[place]) for at in (start, end)]
         rates = [select(upper, at.qd[i], -at.qd[i]) for at in (start, end)]
@@ -101,7 +101,7 @@ class _Nearest:
 
 
 @dataclass(frozen=True, eq=False)
-class Pressing:
+class StopHits:
     """What stops have done: the largest depth (rad or m) and torque of each freedom, and when it was first hit.
 
     Arrays are (n,), or (rollouts, n); `hit_at` is nan of joints that have hit none.
@@ -112,13 +112,13 @@ class Pressing:
     hit_at: Array
 
     @classmethod
-    def of(cls, totals: Mapping[str, Array]) -> Pressing:
+    def of(cls, totals: Mapping[str, Array]) -> StopHits:
         """From what `PRESSED` names."""
         hit = -totals["until hit"]
         return cls(totals["stop depth"] + 0.0, totals["stop torque"] + 0.0, np.where(hit < -NEVER / 2, hit, np.nan))
 
     @classmethod
-    def joined(cls, parts: Sequence[Pressing | None]) -> Pressing | None:
+    def joined(cls, parts: Sequence[StopHits | None]) -> StopHits | None:
         """Of motions one after the other, some of them without stops."""
         known = [part for part in parts if part is not None]
         if not known:
@@ -134,27 +134,27 @@ class Pressing:
         touched: Array = self.depth > 0
         return touched
 
-    def later(self, by: float) -> Pressing:
+    def later(self, by: float) -> StopHits:
         """The same so many seconds later."""
-        return Pressing(self.depth, self.torque, self.hit_at + by)
+        return StopHits(self.depth, self.torque, self.hit_at + by)
 
     def lists(self) -> dict[str, list[Any]]:
         """As plain lists by name, None for no time."""
         return {name: [None if np.isnan(x) else x for x in values.tolist()] for name, values in vars(self).items()}
 
     @classmethod
-    def of_lists(cls, lists: Mapping[str, Sequence[Any]], n: int) -> Pressing:
+    def of_lists(cls, lists: Mapping[str, Sequence[Any]], n: int) -> StopHits:
         """From what `lists` gave; raise a ValueError if it is not that, for n joints."""
-        arrays = [np.array([np.nan if x is None else x for x in lists[name]], float) for name in FIELDS]
+        arrays = [np.array([np.nan if x is None else x for x in lists[name]], float) for name in STOP_HIT_FIELDS]
         if any(array.shape != (n,) for array in arrays):
             raise ValueError(f"what its stops have done is not for {n} joints")
         return cls(*arrays)
 
 
-FIELDS = ("depth", "torque", "hit_at")
+STOP_HIT_FIELDS = ("depth", "torque", "hit_at")
 
 
-class Watcher:
+class HitDetector:
     """Finds what stops do to a motion that is integrated from Python: called after every step."""
 
     def __init__(self, law: Law, moment: Any, t: float, y: Array) -> None:
@@ -163,10 +163,10 @@ class Watcher:
 
     def __call__(self, t: float, y: Array) -> None:
         at = self._moment(t, y)
-        for name, values in pressed(self._law, self._last, at).items():
+        for name, values in hits_in_step(self._law, self._last, at).items():
             np.fmax(self._found[name], np.array(values, float), out=self._found[name])
         self._last = at
 
     @property
-    def found(self) -> Pressing:
-        return Pressing.of(self._found)
+    def found(self) -> StopHits:
+        return StopHits.of(self._found)

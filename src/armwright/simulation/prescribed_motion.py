@@ -18,15 +18,15 @@ from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed
 from armwright.robot import Robot
 from armwright.simulation.audit import Doubt
+from armwright.simulation.law_repeatability import REPEAT_HELP, difference_message
 from armwright.simulation.plan import check_seconds, check_span
-from armwright.simulation.repeating import HELP, differing
 from armwright.simulation.run import Run, Statistics
 from armwright.torque import Moment, law_for, torques_of
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import settled
 from armwright.trajectory.inputs import check_numbers
 
-POINTS = 8
+QUADRATURE_POINTS = 8
 """Work is summed over so many points between two records, and between a record and a knot, where torques may jump."""
 
 
@@ -56,7 +56,7 @@ def torques_along(
     fastest = float(np.abs(trajectory(t)[1]).max())
     moving = partial(_needed, robot, trajectory, tip_wrench, friction_law, fastest)
     q, qd, qdd, tau, drag = moving(t)
-    told = "" if friction_law is None else differing(robot, drag[0], moving(t[:1])[4][0])
+    told = "" if friction_law is None else difference_message(robot, drag[0], moving(t[:1])[4][0])
     work, losses, points = _sums(robot, moving, t, np.unique([*t, *trajectory.knots]))
     return Run(
         robot=robot,
@@ -72,7 +72,7 @@ def torques_along(
         losses=losses,
         statistics=Statistics(0, 0, len(t) + points, time.perf_counter() - begin),
         settings={"trajectory": repr(trajectory)},
-        noticed=(Doubt(float(t[0]), f"{told}; {HELP}"),) if told else (),
+        noticed=(Doubt(float(t[0]), f"{told}; {REPEAT_HELP}"),) if told else (),
     )
 
 
@@ -94,14 +94,14 @@ def _sums(
     robot: Robot, moving: Callable[[Array], tuple[Array, ...]], t: Array, edges: Array
 ) -> tuple[Array, Array, int]:
     """Work and losses until every time, by Gauss and Legendre's rule from edge to edge; and how many points it took."""
-    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_POINTS)
     lengths = np.diff(edges)
     fine = (edges[:-1, None] + lengths[:, None] * (nodes + 1) / 2).ravel()
     q, qd, _, tau, drag = moving(fine)
     rub = stacked(friction(placed(robot.mechanism(), list(q.T)), list(qd.T)), fine.shape, qd.dtype) - drag
     sums = []
     for torques in (tau, rub):
-        power = np.sum(torques * qd, axis=-1).reshape(-1, POINTS)
+        power = np.sum(torques * qd, axis=-1).reshape(-1, QUADRATURE_POINTS)
         grown = np.concatenate([[0.0], np.cumsum(power @ weights * lengths / 2)])
         sums.append(grown[np.searchsorted(edges, t)])
     return sums[0], sums[1], len(fine)

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.simulation.audit import Audit, Doubt, MomentumBalance, departed
-from armwright.simulation.pressing import Pressing
+from armwright.simulation.audit import Audit, Doubt, MomentumBalance, divergence_doubts
+from armwright.simulation.stop_hits import StopHits
 
 if TYPE_CHECKING:
     from armwright.simulation.run import Run
 
-AS_THEY_ARE = ("t", "q", "qd", "qdd", "tau", "drag", "kinetic", "potential")
-SINCE_THE_START = ("work", "losses", "impulse")
-MISSING = ("memory", "reference", "neighbour")
+INSTANT_FIELDS = ("t", "q", "qd", "qdd", "tau", "drag", "kinetic", "potential")
+ACCUMULATED_FIELDS = ("work", "losses", "impulse")
+OPTIONAL_COLUMNS = ("memory", "reference", "neighbour")
 """What some phases may have and others not."""
 
 
-def later(run: Run, by: float) -> Run:
+def shifted(run: Run, by: float) -> Run:
     """The same run so many seconds later: its first record is a rounding after the last one of the run before."""
     t = run.t + by
     t[0] = np.nextafter(t[0], np.inf)
@@ -38,8 +38,8 @@ def later(run: Run, by: float) -> Run:
 
 def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
     """What a run of these phases has, by name; times are those of the whole."""
-    found: dict[str, Any] = {name: np.concatenate([getattr(run, name) for run in runs]) for name in AS_THEY_ARE}
-    found |= {name: _summed([getattr(run, name) for run in runs]) for name in SINCE_THE_START}
+    found: dict[str, Any] = {name: np.concatenate([getattr(run, name) for run in runs]) for name in INSTANT_FIELDS}
+    found |= {name: _summed([getattr(run, name) for run in runs]) for name in ACCUMULATED_FIELDS}
     first, last = runs[0], runs[-1]
     spent = {f.name: sum(getattr(run.statistics, f.name) for run in runs) for f in fields(first.statistics)}
     return {
@@ -48,7 +48,7 @@ def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
         "statistics": replace(first.statistics, **spent),
         "settings": {key: value for key, value in first.settings.items() if key != "phase"},
         "stop_torque": _stopping(runs),
-        "stops": Pressing.joined([run.stops for run in runs]),
+        "stops": StopHits.joined([run.stops for run in runs]),
         "memory": _beside([run.memory for run in runs]),
         "events": tuple(event for run in runs for event in run.events),
         "ended_by": last.ended_by,
@@ -63,8 +63,8 @@ def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
 
 def alone(columns: Mapping[str, Array]) -> dict[str, Array]:
     """The columns of a phase out of those of the whole: counted from its start, without what it does not have."""
-    own = {name: x - x[0] if name.rstrip("0123456789") in SINCE_THE_START else x for name, x in columns.items()}
-    return {name: x for name, x in own.items() if not (name.startswith(MISSING) and np.isnan(x).all())}
+    own = {name: x - x[0] if name.rstrip("0123456789") in ACCUMULATED_FIELDS else x for name, x in columns.items()}
+    return {name: x for name, x in own.items() if not (name.startswith(OPTIONAL_COLUMNS) and np.isnan(x).all())}
 
 
 def _summed(parts: Sequence[Array]) -> Array:
@@ -124,14 +124,14 @@ def joined_audit(runs: Sequence[Run]) -> Audit:
         momentum=_momentum([audit.momentum for audit in audits]),
         doubts=tuple(sorted(_doubts(audits, t, neighbour), key=lambda doubt: doubt.t)),
         loop_errors=_all([audit.loop_errors for audit in audits]),
-        stops=Pressing.joined([audit.stops for audit in audits]),
+        stops=StopHits.joined([audit.stops for audit in audits]),
     )
 
 
 def _doubts(audits: Sequence[Audit], t: Array, neighbour: Array | None) -> Iterator[Doubt]:
     yield from (doubt for audit in audits for doubt in audit.doubts)
     if neighbour is not None and not any(audit.doubts for audit in audits):
-        yield from departed(t, neighbour)
+        yield from divergence_doubts(t, neighbour)
 
 
 def _compounded(parts: Sequence[Array | None]) -> Array | None:
