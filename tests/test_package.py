@@ -6,13 +6,16 @@ import ast
 import inspect
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import armwright as aw
+import armwright.pages
 from armwright.cli.app import COMMANDS
+from armwright.presentation import PRESENTERS
 
 
 def _imported(*statements: str) -> str:
@@ -57,6 +60,28 @@ def test_help_imports_neither_numpy_nor_a_command() -> None:
 def test_loading_and_simulating_imports_no_scipy() -> None:
     run = ["import sys, armwright as aw", "aw.simulate(aw.load('rr'), duration=0.01)"]
     assert _imported(*run, "print('scipy' in sys.modules, 'armwright.sweep' in sys.modules)") == "False False"
+
+
+def test_simulating_imports_nothing_that_shows_a_run() -> None:
+    run = ["import sys, armwright as aw", "run = aw.simulate(aw.load('rr'), duration=0.01)", "repr(run)"]
+    pages = "print([name for name in sys.modules if name.startswith('armwright.pages')])"
+    assert _imported(*run, pages) == "[]"
+    assert "armwright.pages.notebook_cells" in _imported(*run, "run._repr_html_()", pages)
+
+
+@pytest.mark.parametrize("name", PRESENTERS)
+def test_every_presenter_is_defined_where_the_table_says(name: str) -> None:
+    presenter = getattr(import_module(PRESENTERS[name]), name)
+    assert presenter.__module__.startswith("armwright.pages.")
+
+
+def test_the_import_order_ignores_no_import_and_names_all_of_pages() -> None:
+    pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    (order,) = (c for c in pyproject["tool"]["importlinter"]["contracts"] if c["type"] == "layers")
+    assert "ignore_imports" not in order
+    named = {part.strip() for layer in order["layers"] for part in layer.replace("|", ":").split(":")}
+    rooms = {f"armwright.pages.{room.stem}" for room in Path(armwright.pages.__file__).parent.glob("[!_.]*")}
+    assert rooms <= named
 
 
 @pytest.mark.parametrize("name", COMMANDS)

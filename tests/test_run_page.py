@@ -60,11 +60,7 @@ def quiet(tab: Tab) -> bool:
 
 def matrices(tab: Tab) -> np.ndarray:
     """Where the links are drawn."""
-    return (
-        np.array(tab.run("armwright.pages.scene.links.map(link => link.matrix.elements)"))
-        .reshape(-1, 4, 4)
-        .swapaxes(1, 2)
-    )
+    return np.array(tab.run("armwright.scene.links.map(link => link.matrix.elements)")).reshape(-1, 4, 4).swapaxes(1, 2)
 
 
 @pytest.mark.parametrize("light", ["light", "dark"])
@@ -75,7 +71,7 @@ def test_it_is_drawn_on_desk_and_telephone(chromium, path, tmp_path, light, widt
         shot = tab.photograph(folder / f"run-{light}-{width}.png")
         assert shot.stat().st_size > 20_000
         assert tab.run("document.documentElement.scrollWidth") == width  # nothing sticks out
-        pixels = "(() => {const c = armwright.pages.scene.canvas, g = document.createElement('canvas').getContext('2d'); g.drawImage(c, 0, 0, 300, 150); return new Set(g.getImageData(0, 0, 300, 150).data).size})()"
+        pixels = "(() => {const c = armwright.scene.canvas, g = document.createElement('canvas').getContext('2d'); g.drawImage(c, 0, 0, 300, 150); return new Set(g.getImageData(0, 0, 300, 150).data).size})()"
         assert tab.run(pixels) > 30  # shades of a robot, not one colour
         assert quiet(tab)
 
@@ -184,7 +180,7 @@ def test_meshes_are_drawn_and_a_page_of_them_stays_small(chromium, tmp_path, mon
     assert path.stat().st_size < 1e6
     with chromium.opened(path, 620, 400) as tab:
         faces, bound = tab.run(
-            "(() => {const g = armwright.pages.scene.links[1].children[0].geometry; return [g.getAttribute('position').count / 3, g.boundingSphere.radius]})()"
+            "(() => {const g = armwright.scene.links[1].children[0].geometry; return [g.getAttribute('position').count / 3, g.boundingSphere.radius]})()"
         )
         assert 1000 < faces <= 3000 < len(ball.faces)
         assert bound == pytest.approx(0.1, rel=0.1)

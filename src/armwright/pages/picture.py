@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from armwright import files
 from armwright.algebra import Array
+from armwright.errors import InputError
 from armwright.model.visual import Mesh, Visual, lengths
 from armwright.names import shown
 from armwright.pages.report.page import packed, thinned
@@ -15,9 +18,7 @@ from armwright.pages.report.page import page as page_of
 from armwright.pages.scene import Looks, Triangles, directions, floor_below, looks, triangles
 from armwright.pages.scene.bodies import JOINT
 from armwright.robot import Robot
-
-if TYPE_CHECKING:
-    from armwright.simulation.run import Run
+from armwright.simulation.run import Run
 
 MOST_INSTANTS, MOST_NUMBERS = 600, 60_000
 """Poses are kept at so many times, at fewer of robots with many links; between two of them a page goes straight."""
@@ -35,6 +36,15 @@ APART = 2e-3
 def page(run: Run, title: str, scenario: str = "") -> str:
     """The page of a run; `scenario` is the text of the file that makes it again."""
     return page_of(run, picture(run), title, scenario)
+
+
+def write_run_page(run: Run, path: str | Path, title: str | None = None) -> Path:
+    """Write the page of a run and return its path."""
+    text = page(run, title or f"{run.robot.name}")
+    try:
+        return files.write(path, text)
+    except (OSError, TypeError, ValueError) as error:
+        raise InputError(f"cannot write the page to {path!r}: {error}") from None
 
 
 def picture(run: Run) -> dict[str, Any]:

@@ -1,25 +1,36 @@
-"""A run as a film: pictures at equal times, between its records too."""
+"""Pictures of a robot, and films of a run: at equal times, between its records too."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
+from armwright.arrays import check_finite, checked
 from armwright.errors import InputError
-from armwright.pages.scene import Camera, Stage, write_film
+from armwright.pages.scene import Camera, Stage, write_film, write_picture
 from armwright.progress import counted_off
-
-if TYPE_CHECKING:
-    from armwright.simulation.run import Run
+from armwright.robot import Robot
+from armwright.simulation.run import Run
 
 MOST_PICTURES = 3000
 """Pictures of a film: two minutes, which take about as long to draw."""
 
 
-def film(
+def picture_robot(
+    robot: Robot, path: str | Path, q: ArrayLike | None, size: tuple[int, int], angles: tuple[float, float]
+) -> Path:
+    """Draw a robot at q, or at its neutral pose, and write the picture; return its path."""
+    at = robot.neutral if q is None else checked("q", q, (robot.nq,), np.dtype(float), "one pose")
+    check_finite("q", at)
+    if at.ndim != 1:
+        raise InputError(f"q has shape {at.shape}; expected {robot.nq} numbers, one pose")
+    return write_picture(Stage(robot, at[None], Camera(size, *angles)).draw(at), path)
+
+
+def film_run(
     run: Run, path: str | Path, size: tuple[int, int], rate: float, speed: float, angles: tuple[float, float]
 ) -> Path:
     """Draw a run from its start to its end and write it."""

@@ -11,11 +11,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import check_finite, checked
-from armwright.errors import InputError, ModelError, ModelWarning
+from armwright.errors import ModelError, ModelWarning
 from armwright.files import write
 from armwright.model import toml
 from armwright.model.description import EARTH, Description
@@ -23,15 +21,14 @@ from armwright.model.dh import CONVENTIONS, check_rows
 from armwright.model.loop_closure import close
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
-from armwright.model.table import as_html, as_table, following, joints_of
+from armwright.model.table import as_table, following, joints_of
 from armwright.names import shown
-from armwright.notebook import box
+from armwright.presentation import ServedPage, present
 from armwright.robot.changes import PerJoint
 from armwright.robot.dynamics import DynamicRobot
 from armwright.rules.table import doubtful_units
 
 if TYPE_CHECKING:
-    from armwright.pages.viewer import Viewer
     from armwright.trajectory import MostPayload, Trajectory
 
 __all__ = ["PerJoint", "Robot", "random_robot", "random_tree"]
@@ -156,15 +153,14 @@ class Robot(DynamicRobot):
 
         return _written(mjcf.text(self), path)
 
-    def view(self, *, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None) -> Viewer:
+    def view(self, *, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None) -> ServedPage:
         """Show the robot on a page with sliders, a tool to drag and live torques (needs viser); returns at once.
 
         The result has `url` and `close()`, and in a notebook it stands below its cell. It listens at `host`, this
         machine alone by default, and at a free `port`; `browser` says whether one is opened.
         """
-        from armwright.pages.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
-
-        return view(self, host=host, port=port, browser=browser)
+        page: ServedPage = present("view", self, host=host, port=port, browser=browser)
+        return page
 
     def __repr__(self) -> str:
         followers = f", {count} following" if (count := following(self)) else ""
@@ -175,15 +171,11 @@ class Robot(DynamicRobot):
 
     def _repr_html_(self) -> str:
         """For notebooks: a picture, and what there is to know of every joint and link."""
-        from armwright.pages.scene import svg  # noqa: PLC0415  (a robot is made without being looked at)
-
-        return box(repr(self)[1:-1], svg(self), as_html(self))
+        return str(present("robot_cell", self))
 
     def plot(self, q: ArrayLike | None = None, ax: Any = None) -> Any:
         """The robot at q, or where it is neutral, drawn by matplotlib in axes of three dimensions, which it returns."""
-        from armwright.pages.plots import plot_robot  # noqa: PLC0415  (matplotlib is wanted by those who plot)
-
-        return plot_robot(self, q, ax)
+        return present("plot_robot", self, q, ax)
 
     def picture(
         self,
@@ -198,14 +190,8 @@ class Robot(DynamicRobot):
         size                pixels
         azimuth, elevation  degrees from which it is seen: around z, and above the floor
         """
-        from armwright.pages.scene import Camera, Stage, write_picture  # noqa: PLC0415  (as for `plot`)
-
-        at = self.neutral if q is None else checked("q", q, (self.nq,), np.dtype(float), "one pose")
-        check_finite("q", at)
-        if at.ndim != 1:
-            raise InputError(f"q has shape {at.shape}; expected {self.nq} numbers, one pose")
-        camera = Camera(size, azimuth, elevation)
-        return write_picture(Stage(self, at[None], camera).draw(at), path)
+        written: Path = present("picture_robot", self, path, q, size, (azimuth, elevation))
+        return written
 
     def most_payload(
         self,

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,18 +19,13 @@ from armwright.errors import InputError
 from armwright.files import missing, write
 from armwright.model import toml
 from armwright.names import shown
-from armwright.notebook import box
-from armwright.pages.picture import page
-from armwright.pages.report.plot import COLOURS, Plot, per_joint
+from armwright.presentation import ServedPage, present
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, Doubt, audited
 from armwright.simulation.joined_runs import alone, joined_audit, joined_fields
 from armwright.simulation.motion_programs import Observables
 from armwright.simulation.stop_hits import StopHits
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
-
-if TYPE_CHECKING:
-    from armwright.pages.viewer import Viewer
 
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
@@ -141,13 +136,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """For notebooks: peaks and what they are of the limits, the robot where the motion ends, and the torques."""
-        places = self.driven
-        joints = [self.robot.joints[i] for i in places]
-        unit = " or ".join(sorted({"N" if joint.prismatic else "N m" for joint in joints}, reverse=True))
-        curves = per_joint(self.t, self.tau, places, [shown(joint.name) for joint in self.robot.joints])
-        torques = Plot("Torque", "t, s", unit, curves, width=520, height=260)
-        picture = f'<div style="width:420px">{torques.svg()}</div>' if len(places) <= len(COLOURS) else ""
-        return box(repr(self)[1:-1], self.utilisation.html(places), picture)
+        return str(present("run_cell", self))
 
     @property
     def driven(self) -> list[int]:
@@ -160,15 +149,11 @@ class Run:
 
         Quantities are q, qd, qdd, tau, power, stop_torque (of a run with stops) and energy.
         """
-        from armwright.pages.plots import plot_run  # noqa: PLC0415  (matplotlib is wanted by those who plot)
-
-        return plot_run(self, what, joints)
+        return present("plot_run", self, what, joints)
 
     def plot_torque_speed(self, joints: Any = None) -> Any:
         """A figure of matplotlib: the torque of every joint over its speed, within its limits."""
-        from armwright.pages.plots import plot_torque_speed  # noqa: PLC0415
-
-        return plot_torque_speed(self, joints)
+        return present("plot_torque_speed", self, joints)
 
     @property
     def energy(self) -> Array:
@@ -231,11 +216,8 @@ class Run:
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
         """One self-contained page: the robot moving with its curves, what it asks of each joint, the audit."""
-        text = page(self, title or f"{self.robot.name}")
-        try:
-            return write(path, text)
-        except (OSError, TypeError, ValueError) as error:
-            raise InputError(f"cannot write the page to {path!r}: {error}") from None
+        written: Path = present("write_run_page", self, path, title)
+        return written
 
     def to_video(
         self,
@@ -253,17 +235,15 @@ class Run:
         speed               seconds of the motion that go by in a second of the film
         azimuth, elevation  degrees from which it is seen: around z, and above the floor
         """
-        from armwright.pages.video import film  # noqa: PLC0415  (Pillow is wanted by those who want films)
-
-        return film(self, path, size, rate, speed, (azimuth, elevation))
+        written: Path = present("film_run", self, path, size, rate, speed, (azimuth, elevation))
+        return written
 
     def view(
         self, *others: Run, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None
-    ) -> Viewer:
+    ) -> ServedPage:
         """Play it on a page, others beside it as ghosts (needs viser); returns at once. As `Robot.view`."""
-        from armwright.pages.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
-
-        return view(self, *others, host=host, port=port, browser=browser)
+        page: ServedPage = present("view", self, *others, host=host, port=port, browser=browser)
+        return page
 
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""

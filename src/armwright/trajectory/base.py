@@ -20,9 +20,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array, Scalar
 from armwright.arrays import check_room, stacked
 from armwright.errors import InputError
-from armwright.names import tidy
-from armwright.notebook import box, table
-from armwright.pages.report.plot import COLOURS, Plot, per_joint
+from armwright.presentation import present
 from armwright.trajectory.inputs import FLOAT64, is_numeric, number, numbers, positive, seconds, short
 
 State: TypeAlias = tuple[Array, Array, Array]
@@ -33,11 +31,6 @@ Traced: TypeAlias = tuple[list[Scalar], list[Scalar], list[Scalar]]
 
 MOST_PIECES = 32
 """A trajectory of more pieces can be traced, but what is compiled from it would be mostly a search for the piece."""
-
-SAMPLES = 1001
-"""Times at which a table of a motion looks."""
-
-TABLE_HEADS = ("joint", "from", "to", "least", "largest", "peak speed", "peak acceleration")
 
 ROUNDING = 1e-9  # seconds by which t may lie outside the span and still mean its end
 JUMP = 1e-9  # radians or metres by which a part may miss the end of the part before
@@ -104,16 +97,7 @@ class Trajectory(ABC):
 
     def _repr_html_(self) -> str:
         """For notebooks: what every joint does, found at a thousand times, and its positions as curves."""
-        if not np.isfinite(self.knots).all():
-            return box(repr(self)[1:-1])
-        t = np.union1d(np.linspace(self.knots[0], self.knots[-1], SAMPLES), self.knots)
-        rows = []
-        for i, (q, qd, qdd) in enumerate(zip(*(x.T for x in self(t)), strict=True)):
-            found = (q[0], q[-1], q.min(), q.max(), np.abs(qd).max(), np.abs(qdd).max())
-            rows.append((f"{i + 1}", *(tidy(float(x), ".4g") for x in found)))
-        plot = Plot("Position", "t, s", "rad or m", per_joint(t, self(t)[0]), width=520, height=260)
-        picture = f'<div style="width:420px">{plot.svg()}</div>' if self.n <= len(COLOURS) else ""
-        return box(repr(self)[1:-1], table(TABLE_HEADS, rows), picture)
+        return str(present("trajectory_cell", self))
 
     def _at(self, t: Array) -> State:
         """The values at times known to lie inside the span."""
