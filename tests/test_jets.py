@@ -15,7 +15,7 @@ from armwright.integrate import Event, IntegrationError, Taylor, solve
 from armwright.integrate.jets import coefficients, increment, solve_jets
 from armwright.simulation.kernels import motion_of
 from armwright.simulation.motion_programs import derivative
-from armwright.torque import as_law
+from armwright.torque.conversion import as_law
 
 EPS = float(np.finfo(float).eps)
 

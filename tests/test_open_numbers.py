@@ -13,7 +13,8 @@ from armwright.backends.llvm import native
 from armwright.integrate import Taylor
 from armwright.simulation import kernels
 from armwright.simulation.motion_programs import derivative, equations_of_motion
-from armwright.torque import LAWS, built_in, numbers_of, together
+from armwright.torque import LAWS
+from armwright.torque.runtime_parameters import is_built_in, parameterise, merged_laws
 from armwright.trajectory import cycloidal, normal_spline, trapezoidal
 
 ARM = aw.load("puma560_geared")
@@ -53,9 +54,9 @@ def laws():
 
 @pytest.mark.parametrize(("one", "other"), list(laws()))
 def test_laws_that_differ_in_numbers_are_one_program_that_gives_what_each_gives(one, other):
-    forms = [numbers_of(law) for law in (one, other)]
-    assert forms[0].form == forms[1].form
-    assert hash(forms[0].form) == hash(forms[1].form)
+    forms = [parameterise(law) for law in (one, other)]
+    assert forms[0].structure == forms[1].structure
+    assert hash(forms[0].structure) == hash(forms[1].structure)
     assert forms[0].numbers != forms[1].numbers
     rng = np.random.default_rng(0)
     for law, (form, numbers, _) in zip((one, other), forms, strict=True):
@@ -142,7 +143,7 @@ class Looks(aw.torque.Law):
 
 
 def test_a_law_of_ones_own_sees_base_and_tool():
-    assert not built_in(Looks() + aw.torque.constant(1.0))
+    assert not is_built_in(Looks() + aw.torque.constant(1.0))
     lifted = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0.7], [0, 0, 0, 1]]
     run = aw.simulate(ARM.with_tool(lifted), Looks(), duration=0.01, every=0.01)
     assert run.tau == pytest.approx(ARM.with_tool(lifted).mechanism().tool.position.z)
@@ -184,7 +185,7 @@ def test_every_rollout_has_its_own_motion():
     with pytest.raises(aw.InputError, match="of another form"):
         aw.simulate_batch(ARM, [each[0], aw.torque.constant(1.0)], duration=0.1)
     with pytest.raises(aw.InputError, match="itself"):
-        together([aw.torque.constant(ends), aw.torque.constant(ends)])
+        merged_laws([aw.torque.constant(ends), aw.torque.constant(ends)])
 
 
 def test_a_stepper_shares_its_code(monkeypatch):
@@ -265,7 +266,7 @@ def test_a_zero_of_some_rollouts_is_a_number_as_those_of_the_others(what):
         alone = aw.simulate_batch(ARM, law, START, duration=0.1, every=0.05)
         assert np.abs(batch.q[k] - alone.q[0]).max() < 1e-12
         assert np.abs(batch.tau[k] - alone.tau[0]).max() < 1e-9
-    assert together([laws[0]] * 2).form == numbers_of(laws[0]).form  # where all have it, it is structure
+    assert merged_laws([laws[0]] * 2).structure == parameterise(laws[0]).structure  # where all have it, it is structure
 
 
 def test_friction_that_jumps_is_another_form():
@@ -306,7 +307,7 @@ def of_default(level):
 
 
 def form(rule):
-    return numbers_of(Ruled(rule)).form
+    return parameterise(Ruled(rule)).structure
 
 
 @pytest.mark.parametrize("rule", [of_global, through_another])

@@ -16,7 +16,8 @@ from armwright.algebra import maximum, minimum
 from armwright.backends.llvm import native
 from armwright.errors import InputError, SlowWarning, UnknownNameError
 from armwright.formulations import problem_of
-from armwright.torque import Moment, interpolated, numbers_of
+from armwright.torque import Moment, interpolated
+from armwright.torque.runtime_parameters import parameterise
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "laws.md"
 KEPT = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
@@ -105,8 +106,8 @@ def test_whole_numbers_where_floats_are_declared_are_open_too() -> None:
         LAW["Impedance"]((1, 0, np.float32(2)), 300, np.int64(20)),
     )
     assert whole.where == (1.0, 0.0, 2.0)
-    assert numbers_of(whole).form == numbers_of(floats).form
-    assert numbers_of(whole).numbers == [1.0, 0.0, 2.0, 300.0, 20.0]
+    assert parameterise(whole).structure == parameterise(floats).structure
+    assert parameterise(whole).numbers == [1.0, 0.0, 2.0, 300.0, 20.0]
 
 
 def test_a_tip_on_a_spring_sags_by_the_weight_it_does_not_know_of() -> None:
@@ -273,7 +274,7 @@ class Held(aw.torque.Law):
 
     def torques(self, at: Moment) -> list:
         weight = at.compute("gravity_torque")
-        rows = zip(at.way_to(self.where), at.qd, weight, strict=True)
+        rows = zip(at.displacement_to(self.where), at.qd, weight, strict=True)
         return [self.kp * away - self.kd * qd + g for away, qd, g in rows]
 
 

@@ -32,7 +32,7 @@ from armwright.study.work_precision import (
     series_line,
     work_precision,
 )
-from armwright.torque import as_law
+from armwright.torque.conversion import as_law
 
 PROTOTYPE = {
     "rk1": (9.897e-2, 4.080e-2, 1.826e-2),

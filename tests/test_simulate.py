@@ -321,8 +321,8 @@ def test_a_law_that_follows_two_motions_is_not_one_that_follows_one() -> None:
     times = np.linspace(0, 1, 41)
     one, other = (trajectory.spline(times, c * np.sin(times[:, None] * [3, 5, 7])) for c in (0.3, 0.1))
     law = torque.pd(one, 20, 3) + torque.pd(other, 10, 1)
-    assert torque.opened(law) is None
-    assert torque.opened(torque.pd(one, 20, 3) + torque.pd(one, 10, 1)) is not None
+    assert torque.with_reference_inputs(law) is None
+    assert torque.with_reference_inputs(torque.pd(one, 20, 3) + torque.pd(one, 10, 1)) is not None
     at = torque.Moment(0.4, [0.1, 0.2, 0.3], [0.0] * 3, SMOOTH.mechanism())
     with pytest.warns(SlowWarning):
         run = simulate(SMOOTH, law, q0=at.q, qd0=at.qd, start=0.4, duration=0.02)

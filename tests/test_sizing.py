@@ -14,16 +14,16 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright import sizing
-from armwright.actuators import fit
+from armwright.actuators import assignment
 from armwright.cli import app
 from armwright.sizing import (
     Actuator,
     Brake,
     Catalogue,
     Cylinder,
+    CylinderLever,
     Gearbox,
     Hydraulic,
-    Lever,
     Motor,
     catalogue,
     fitted,
@@ -557,7 +557,7 @@ def test_a_robot_without_its_drives_and_fitted_with_equal_ones_is_itself() -> No
     robot, _ = levered()
     motor = Motor("m", 0.0, 1.0, 1.5, continuous_torque=1.0, max_speed=9.0)
     part = Actuator(motor, Gearbox("g", 1.0, 1.0, 1.0, 0.5, 0.0))
-    less = sizing.without_drives(robot, {"boom": (2.0, tuple(fit.mounts(robot)[1].point))})
+    less = sizing.without_drives(robot, {"boom": (2.0, tuple(assignment.mounts(robot)[1].point))})
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 2))
     assert less.links[0].mass == 198.0
     assert np.allclose(fitted(less, {"joint2": part}).inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd))
@@ -679,14 +679,14 @@ def test_a_cylinder_pushes_by_its_head_and_pulls_by_its_rod() -> None:
     assert (cylinder.push, cylinder.pull) == pytest.approx((4e4, 2e4)) and cylinder.speeds == pytest.approx((0.2, 0.4))
 
 
-def levered() -> tuple[aw.Robot, dict[str, Lever]]:
+def levered() -> tuple[aw.Robot, dict[str, CylinderLever]]:
     """A boom and a stick that turn about level axes, each by a cylinder."""
     link = {"d": 0.0, "theta": 0.0, "type": "revolute", "inertia": [1.0, 20.0, 20.0, 0, 0, 0]}
     rows = [
         {"name": "boom", "alpha": "pi/2", "a": 0.0, **link, "mass": 200.0, "com": [0.9, 0.0, 0.0]},
         {"name": "stick", "alpha": 0.0, "a": 2.0, **link, "mass": 120.0, "com": [0.8, 0.0, 0.0]},
     ]
-    levers = {"joint1": Lever(0.9, 0.45, 1.4), "joint2": Lever(0.8, 0.3, "80 deg")}
+    levers = {"joint1": CylinderLever(0.9, 0.45, 1.4), "joint2": CylinderLever(0.8, 0.3, "80 deg")}
     return aw.Robot.from_dh(rows, "modified", name="digger"), levers
 
 
@@ -732,15 +732,18 @@ def test_the_best_cylinders_are_those_of_trying_every_set(objective: str) -> Non
 
 
 def test_a_lever_is_as_long_as_its_triangle_and_its_arm_is_how_that_grows() -> None:
-    lever, q = Lever(0.9, 0.4, 1.0), np.linspace(-0.5, 1.5, 7)
+    lever, q = CylinderLever(0.9, 0.4, 1.0), np.linspace(-0.5, 1.5, 7)
     step = 1e-6
     assert np.allclose(lever.arm(q), (lever.length(q + step) - lever.length(q - step)) / (2 * step), rtol=1e-8)
     assert np.allclose(lever.length(np.array([np.pi - 1.0, -1.0])), [1.3, 0.5])
-    with pytest.raises(aw.InputError, match=r"Lever: before = -1\.0: expected metres"):
-        Lever(-1.0, 0.4, 0.0)
+    with pytest.raises(aw.InputError, match=r"lever: before = -1\.0: expected metres"):
+        CylinderLever(-1.0, 0.4, 0.0)
     robot, _ = levered()
     path = aw.trajectory.quintic([0, 1], [[0, 0], [1, 1]])
-    for levers, message in (({"joint1": None}, "expected a sizing.Lever"), ({"joint1": lever}, "has no cylinders")):
+    for levers, message in (
+        ({"joint1": None}, "expected a sizing.CylinderLever"),
+        ({"joint1": lever}, "has no cylinders"),
+    ):
         with pytest.raises(aw.InputError, match=message):
             aw.size(robot, path, levers=levers)
 
@@ -800,7 +803,7 @@ def test_the_command_ends_with_1_where_nothing_is_enough(tmp_path: Path) -> None
         (
             "[mounts]",
             "[levers]\njoint1 = {before = 0, on = 1, angle = 0}\n[mounts]",
-            "cell.toml, line 9, levers: joint1: Lever: before = 0.0",
+            "cell.toml, line 9, levers: joint1: lever: before = 0.0",
         ),
         ("samples = 20", 'catalogue = "none.toml"', "cannot read the catalogue none.toml"),
     ],

@@ -232,7 +232,7 @@ def trajectory(begun: bool = False, named: bool = False) -> Json:
 
 def torque() -> Json:
     kinds = {
-        name: (keys, [key for key, needed in LAWS[name].parameters.items() if needed])
+        name: (keys, [key for key, words in LAWS[name].parameters.items() if words.required])
         for name, keys in law_keys().items()
     }
     rubbed = (_table(RUBBING, DRIVEN), "{viscous, coulomb, smooth}, which the drives must overcome.")

@@ -4,19 +4,19 @@ fitted(robot, {"joint2": packaged("typical").actuator(motor, gearbox)})      fro
 [actuators] in the file of a robot                                            `table`
 """
 
-from armwright.actuators.actuator import Actuator, Brake, Cylinder, Drive, Gearbox, Hydraulic, Lever, Motor
+from armwright.actuators.actuator import Actuator, Brake, Cylinder, CylinderLever, Drive, Gearbox, Hydraulic, Motor
+from armwright.actuators.assignment import fitted
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.actuators.fit import fitted
 
 __all__ = [
     "Actuator",
     "Brake",
     "Catalogue",
     "Cylinder",
+    "CylinderLever",
     "Drive",
     "Gearbox",
     "Hydraulic",
-    "Lever",
     "Motor",
     "fitted",
     "packaged",

@@ -243,7 +243,7 @@ class Actuator:
 
 
 @dataclass(frozen=True)
-class Lever:
+class CylinderLever:
     """How a cylinder turns a joint: its eyes lie in a plane across the axis, at two distances from it.
 
     `before` is the distance of the eye on the link before the joint, `on` of that on the link it moves, in metres, and
@@ -256,7 +256,7 @@ class Lever:
     angle: float
 
     def __post_init__(self) -> None:
-        row = Reader(vars(self), lambda _key: "Lever")
+        row = Reader(vars(self), lambda _key: "lever")
         try:
             for key in ("before", "on"):
                 _check_number(row, key, row.number(key), {"unit": "metres", "may_be": ABOVE})
@@ -281,7 +281,7 @@ class Hydraulic:
     """A cylinder with its lever; without, it moves a sliding joint itself."""
 
     cylinder: Cylinder
-    lever: Lever | None = None
+    lever: CylinderLever | None = None
 
     @property
     def parts(self) -> tuple[Cylinder, ...]:

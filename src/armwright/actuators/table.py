@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from armwright.actuators.actuator import KINDS, Actuator, Drive, Hydraulic, Lever
+from armwright.actuators.actuator import KINDS, Actuator, CylinderLever, Drive, Hydraulic
+from armwright.actuators.assignment import fitted
 from armwright.actuators.catalogue import Catalogue, made, named, read
-from armwright.actuators.fit import fitted
 from armwright.errors import InputError, ModelError, UnknownNameError
 from armwright.files import contents
 from armwright.model.toml import LARGEST, data_of, lines_of
@@ -118,13 +118,13 @@ def _part(kind: str, row: Reader, book: Catalogue) -> Any:
         row.fail(kind, f"{error}")
 
 
-def _lever(row: Reader) -> Lever | None:
+def _lever(row: Reader) -> CylinderLever | None:
     said = row.data.get("lever")
     if said is None:
         return None
     if not isinstance(said, Mapping) or set(said) != {"before", "on", "angle"}:
         row.fail("lever", f"lever = {said!r}: expected {{before = m, on = m, angle = rad}}")
     try:
-        return Lever(**said)
+        return CylinderLever(**said)
     except InputError as error:
         row.fail("lever", str(error))

@@ -29,7 +29,7 @@ def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
     name = choice(part, "law", law_keys(), BESIDE)
     kind = torque.LAWS[name]
     given = {key: part.data[key] for key in kind.parameters if key in part.data}
-    for key in (key for key, needed in kind.parameters.items() if needed):
+    for key in (key for key, words in kind.parameters.items() if words.required):
         part.need(key, f"; the law {name!r} needs it")
     if "target" in part.data and motion is not None:
         part.fail("target", "there is a trajectory to follow as well; leave one of them out")

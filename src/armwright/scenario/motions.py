@@ -44,7 +44,7 @@ FAITHFUL = 1e-4
 
 
 @dataclass(frozen=True)
-class Kind:
+class MotionEntry:
     """A motion that a table can say: the keys it needs, those it may have, and how it is made of them.
 
     `begin` is the key that says where it begins, which a later phase need not say. Of the keys `one_of` it needs one.
@@ -63,14 +63,14 @@ class Kind:
         return (*self.needed, *self.further)
 
 
-def _plain(name: str, *needed: str) -> Kind:
+def _plain(name: str, *needed: str) -> MotionEntry:
     """A function of `armwright.trajectory` that takes these in this order."""
 
     def make(part: Reader, _arm: Robot, _folder: Path) -> Trajectory:
         function: Callable[..., Trajectory] = getattr(trajectory, name)
         return function(*(part.data[key] for key in needed))
 
-    return Kind(needed, make, begin="from" if "from" in needed else "", varies=True)
+    return MotionEntry(needed, make, begin="from" if "from" in needed else "", varies=True)
 
 
 def _sampled(part: Reader, arm: Robot, folder: Path) -> Trajectory:
@@ -167,24 +167,24 @@ WAYS = ("points", "to", "along")
 
 PACED = ("duration", "velocity", "acceleration", "orientation")
 
-MOTIONS: dict[str, Kind] = {
+MOTIONS: dict[str, MotionEntry] = {
     "cubic": _plain("cubic", "times", "points"),
     "quintic": _plain("quintic", "times", "points"),
     "spline": _plain("spline", "times", "points"),
     "cycloidal": _plain("cycloidal", "from", "to", "duration"),
     "normal_spline": _plain("normal_spline", "from", "to", "duration"),
     "trapezoidal": _plain("trapezoidal", "from", "to", "velocity", "acceleration"),
-    "blended": Kind(("points", "acceleration"), _blended, ("velocity", "blend")),
-    "time_optimal": Kind(
+    "blended": MotionEntry(("points", "acceleration"), _blended, ("velocity", "blend")),
+    "time_optimal": MotionEntry(
         (),
         _time_optimal,
         (*WAYS, "from", "velocity", "acceleration", "torque", "jerk", "reserve"),
         begin="from",
         one_of=WAYS,
     ),
-    "cartesian_line": Kind(("q0",), _line, ("to", "by", *PACED), begin="q0", one_of=("to", "by")),
-    "cartesian_circle": Kind(("q0", "center", "axis"), _circle, ("angle", "turning", *PACED), begin="q0"),
-    "sampled": Kind(("file",), _sampled),
+    "cartesian_line": MotionEntry(("q0",), _line, ("to", "by", *PACED), begin="q0", one_of=("to", "by")),
+    "cartesian_circle": MotionEntry(("q0", "center", "axis"), _circle, ("angle", "turning", *PACED), begin="q0"),
+    "sampled": MotionEntry(("file",), _sampled),
 }
 """Every type of [trajectory]."""
 

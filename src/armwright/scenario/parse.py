@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from armwright import torque
 from armwright.errors import InputError, ModelError
 from armwright.files import contents, missing
 from armwright.load import load
@@ -22,6 +21,9 @@ from armwright.scenario.picking import picked_and_placed, picking_pace
 from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
 from armwright.simulation.joined_runs import shifted
 from armwright.simulation.plan import check_records, check_seconds
+from armwright.torque import Friction, Law
+from armwright.torque.composite import Sum
+from armwright.torque.conversion import law_for
 from armwright.trajectory import Trajectory
 
 NUMBERS = ("duration", "every", "start", "smooth")
@@ -50,7 +52,7 @@ class Scenario:
     """What a file says, made ready for `simulate`; of one in `phases`, law and trajectory are those of the first."""
 
     robot: Robot
-    law: torque.Law
+    law: Law
     trajectory: Trajectory | None
     options: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
@@ -61,7 +63,7 @@ class Scenario:
     """How its motion was chosen and paced, where the user gave none."""
 
     @property
-    def besides(self) -> torque.Law | None:
+    def besides(self) -> Law | None:
         """What its law has act on the joints besides the drives and the robot's own friction."""
         return _friction(self.law)
 
@@ -93,10 +95,10 @@ class Scenario:
         return Run.joined(runs)
 
 
-def _friction(law: torque.Law) -> torque.Law | None:
+def _friction(law: Law) -> Law | None:
     """What the drives must overcome besides the robot's own friction."""
-    laws = tuple(part for part in law.parts if isinstance(part, torque.Friction))
-    return torque.Sum(laws) if laws else None
+    laws = tuple(part for part in law.parts if isinstance(part, Friction))
+    return Sum(laws) if laws else None
 
 
 def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
@@ -154,12 +156,12 @@ def made(
         phases = phases_of(top, arm, folder, _inside)
         return Scenario(arm, phases[0].phase.torque, phases[0].trajectory, options, text, phases)
     motion = trajectory_of(_inside(top, "trajectory"), arm, folder) if "trajectory" in data else None
-    law = torque.law_for(law_of(_inside(top, "torque"), motion) if "torque" in data else default_law(motion), arm)
+    law = law_for(law_of(_inside(top, "torque"), motion) if "torque" in data else default_law(motion), arm)
     kind = "" if motion is None else str(data["trajectory"]["type"])
     return Scenario(arm, law, motion, {**_begun(law, motion), **options}, text, kind=kind)
 
 
-def _begun(law: torque.Law, motion: Trajectory | None) -> dict[str, Any]:
+def _begun(law: Law, motion: Trajectory | None) -> dict[str, Any]:
     """Where the robot begins, and for how long it moves, by a law that does not follow the trajectory of its file."""
     if motion is None or law.reference is not None:
         return {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright import torque, trajectory
+from armwright import trajectory
 from armwright.algebra import Array
 from armwright.model import toml
 from armwright.model.values import Reader
@@ -18,6 +18,7 @@ from armwright.scenario.events import event_of
 from armwright.scenario.laws import default_law, law_of
 from armwright.scenario.motions import trajectory_of
 from armwright.simulation import Phase
+from armwright.torque.conversion import law_for
 from armwright.trajectory import Trajectory
 
 PHASE = ("name", "duration", "payload", "until", "trajectory", "torque")
@@ -82,7 +83,7 @@ def _phase(
         part.fail(
             None, "nothing says how it moves; expected [phase.trajectory], [phase.torque], or a duration to rest for"
         )
-    law = torque.law_for(default_law(motion) if driven is None else law_of(driven, motion), arm)
+    law = law_for(default_law(motion) if driven is None else law_of(driven, motion), arm)
     if "trajectory" in part.data and law.reference is None:
         part.fail("torque", "this law follows no trajectory; leave one of them out, or choose a law that follows it")
     until = part.data.get("until", [])

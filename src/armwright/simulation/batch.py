@@ -43,7 +43,8 @@ from armwright.simulation.rollout_columns import Column, RolloutColumns
 from armwright.simulation.rollouts import RolloutResults, Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.stop_hits import StopHits
-from armwright.torque import Law, Stops, law_for
+from armwright.torque import Law, Stops
+from armwright.torque.conversion import law_for
 from armwright.trace.form import unrolled
 
 DEFAULT_STEP, BATCH_RTOL = 1e-3, 1e-6
@@ -126,7 +127,7 @@ def simulate_batch(
     shared = planned.family(names) if target == TARGET else Family(planned.robot)
     y, p = _batch(planned, begin, values, shared, rollouts)
     kernel = rollout_of(
-        shared.robot, planned.numbers.form, names, integrator, planned.how.step is not None, dtype, target,
+        shared.robot, planned.numbers.structure, names, integrator, planned.how.step is not None, dtype, target,
         shared.names, **planned.watching,
     ).sharing(p.own)  # fmt: skip
     found, seconds, message = _travelled(planned, kernel, y, p, threads, progress)
@@ -243,7 +244,7 @@ def _batch(
         given[f"vary[{name!r}]"] = _row(name, values[name], size)
     law, watched, gauged = plan.numbers, plan.watched, plan.gauged
     counts = {name: len(array) for name, (array, _) in given.items() if array.ndim == 2}
-    told = {"the torque law": law.many, "an event": watched.many, "the motions": gauged.many}
+    told = {"the torque law": law.rollouts, "an event": watched.rollouts, "the motions": gauged.rollouts}
     counts |= {name: many for name, many in told.items() if many is not None}
     if len(plan.late) > 1:
         counts["start"] = len(plan.late)
@@ -254,7 +255,7 @@ def _batch(
     for name, count in counts.items():
         if count not in (1, many) or (name == "rollouts=" and count != many):
             raise InputError(f"{name} is for {count} rollouts, others are for {many}; expected equal, or one for all")
-    drawn = law.drawn or any(draw is not None for _, draw in given.values())
+    drawn = law.random or any(draw is not None for _, draw in given.values())
     if wanted is None and not counts and drawn:
         raise InputError("numbers are drawn, and nothing says for how many rollouts; expected rollouts=")
     q, qd, *rows = (_columns(name, *one) for name, one in given.items())
@@ -308,9 +309,8 @@ def _travelled(
 ) -> tuple[RolloutResults, float, str]:
     """All rollouts at their ends, in as many parts as there is memory for; how long it took, and why it stopped."""
     records = len(plan.times) + (len(plan.ends) > len(plan.times)) if plan.keep else 2
-    numbers = (
-        len(y.columns) * (1 + records) + len(p.columns) + len(LANES) + len(plan.gauged.form.of.gauges) * plan.robot.n
-    )
+    gauges = plan.gauged.structure.template.gauges
+    numbers = len(y.columns) * (1 + records) + len(p.columns) + len(LANES) + len(gauges) * plan.robot.n
     many, parts, seconds, message = len(y), list[RolloutResults](), 0.0, ""
     size = -(-many // -(-many // max(1, kernel.most(numbers))))
     for begin in range(0, many, size):
@@ -369,7 +369,7 @@ def _last_finite(plan: Plan, found: RolloutResults, which: Array) -> Array:
 
 
 def _totals(plan: Plan, found: RolloutResults) -> dict[str, Array]:
-    return split(plan.gauged.form.of.gauges, plan.robot.n, found.totals)
+    return split(plan.gauged.structure.template.gauges, plan.robot.n, found.totals)
 
 
 def _measured(plan: Plan, found: RolloutResults, reached: Array, good: Array) -> dict[str, Array]:
@@ -403,5 +403,5 @@ def _viewed(
     if names or shared.names or plan.numbers.numbers:
         seen = len(p.columns) - len(plan.watched.numbers) - len(plan.gauged.numbers)
         arrays.append(replace(p, columns=p.columns[:seen]).along(plan.turns, found.times, dtype))
-    out = evaluated(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name, target), arrays)
+    out = evaluated(view_of(shared.robot, plan.numbers.structure, names, shared.names, dtype.name, target), arrays)
     return Observables.of(out.reshape(*times.shape, -1), n, shared.lifted)

@@ -24,7 +24,8 @@ from armwright.layout import Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.references import joint_place
-from armwright.torque import Form, Moment
+from armwright.torque.runtime_parameters import Structure
+from armwright.torque import Moment
 from armwright.torque.passive import in_reverse
 
 ModelAtFrame: TypeAlias = Callable[[str | None], Mechanism]
@@ -38,7 +39,7 @@ class EventQuantity(Protocol):
     def value(self, at: Moment, seen: ModelAtFrame) -> Scalar: ...
 
 
-EventStructure: TypeAlias = "Form[tuple[EventQuantity, ...]]"
+EventStructure: TypeAlias = "Structure[tuple[EventQuantity, ...]]"
 """Without their numbers."""
 
 

@@ -29,7 +29,8 @@ from armwright.simulation.motion_programs import (
     state_jacobian,
     view,
 )
-from armwright.torque import Form, Law
+from armwright.torque.runtime_parameters import Structure
+from armwright.torque import Law
 
 KEPT = 32
 """How many of each are kept."""
@@ -41,7 +42,7 @@ def kept(make: Callable[..., Any]) -> Callable[..., Any]:
     """Keeps the last results for an equal robot and an equal law (the same one, if it holds arrays or functions)."""
     known: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
-    def call(robot: Robot, law: Law | Form[Law], *rest: Any, **named: Any) -> Any:
+    def call(robot: Robot, law: Law | Structure[Law], *rest: Any, **named: Any) -> Any:
         try:
             same: Any = (hash(law), law)
         except TypeError:
@@ -59,7 +60,7 @@ def kept(make: Callable[..., Any]) -> Callable[..., Any]:
 @kept
 def motion_of(
     robot: Robot,
-    law: Law | Form[Law],
+    law: Law | Structure[Law],
     vary: tuple[str, ...] = (),
     known: tuple[str, ...] = (),
     events: EventStructure | None = None,
@@ -71,7 +72,7 @@ def motion_of(
 @kept
 def rollout_of(
     robot: Robot,
-    law: Law | Form[Law],
+    law: Law | Structure[Law],
     vary: tuple[str, ...],
     integrator: str,
     fixed: bool,
@@ -90,7 +91,7 @@ def rollout_of(
     watch = None if events is None else Watch(motion.program(*motion.watched), directions)
     gauge = None
     if gauges is not None:
-        sizes = sizes_of(gauges.of.gauges, robot.n)
+        sizes = sizes_of(gauges.template.gauges, robot.n)
         largest, integrals = (sum(n for name, n in sizes.items() if name in some) for some in (LARGEST, INTEGRALS))
         within = motion.step_program(*motion.within) if motion.within else None
         gauge = Gauge(motion.program(*motion.gauged), largest, integrals, within)
@@ -130,14 +131,14 @@ def _times(program: Program, factor: Program) -> Program:
 
 
 @kept
-def increments_of(robot: Robot, law: Form[Law], known: tuple[str, ...], integrator: str) -> Kernel:
+def increments_of(robot: Robot, law: Structure[Law], known: tuple[str, ...], integrator: str) -> Kernel:
     return backend(TARGET).kernel(increments(motion_of(robot, law, (), known), integrator), "float64")
 
 
 @kept
 def view_of(
     robot: Robot,
-    law: Law | Form[Law],
+    law: Law | Structure[Law],
     vary: tuple[str, ...],
     known: tuple[str, ...],
     dtype: str,
@@ -147,16 +148,16 @@ def view_of(
 
 
 @kept
-def slopes_of(robot: Robot, law: Form[Law], known: tuple[str, ...]) -> Kernel:
+def slopes_of(robot: Robot, law: Structure[Law], known: tuple[str, ...]) -> Kernel:
     return backend(TARGET).kernel(derivative(motion_of(robot, law, (), known)), "float64")
 
 
 @kept
-def jacobian_of(robot: Robot, law: Form[Law], known: tuple[str, ...]) -> Kernel:
+def jacobian_of(robot: Robot, law: Structure[Law], known: tuple[str, ...]) -> Kernel:
     return backend(TARGET).kernel(state_jacobian(derivative(motion_of(robot, law, (), known))), "float64")
 
 
 @kept
-def taylor_of(robot: Robot, law: Form[Law], known: tuple[str, ...], tolerance: float) -> Taylor:
+def taylor_of(robot: Robot, law: Structure[Law], known: tuple[str, ...], tolerance: float) -> Taylor:
     motion = motion_of(robot, law, (), known)
     return Taylor(derivative(motion, fence=False), tolerance, layout_of(robot, law).controlled)

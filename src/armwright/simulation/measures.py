@@ -18,7 +18,8 @@ from armwright.errors import InputError, unknown
 from armwright.graph.expression import Expr, Graph
 from armwright.manifold import difference
 from armwright.simulation.stop_hits import NEVER, PRESSED, hits_in_step
-from armwright.torque import Form, Law, Moment
+from armwright.torque.runtime_parameters import Structure
+from armwright.torque import Law, Moment
 
 WITHIN = 0.01
 """Radians or metres from its target within which a joint has settled, if nothing else is said."""
@@ -33,7 +34,7 @@ class Asked:
     within: tuple[float, ...] = ()
 
 
-Gauged: TypeAlias = "Form[Asked]"
+Gauged: TypeAlias = "Structure[Asked]"
 
 
 class Scene(NamedTuple):
@@ -53,12 +54,12 @@ class Scene(NamedTuple):
         """How far each freedom is from where it should be."""
         motion = self.law.reference
         q = self.law.positions["target"] if motion is None else motion.trace(self.at.t)[0]
-        return self.at.way_to(q)
+        return self.at.displacement_to(q)
 
     @property
     def away(self) -> list[Scalar]:
         """How far each freedom is from where it should be at last."""
-        return self.error if self.law.reference is None else self.at.way_to(self.asked.goal)
+        return self.error if self.law.reference is None else self.at.displacement_to(self.asked.goal)
 
     @property
     def until_away(self) -> list[Scalar]:
@@ -219,7 +220,7 @@ def gauged(form: Gauged, graph: Graph, at: Moment, torque: Sequence[Scalar], law
 
 def gauged_within(form: Gauged, graph: Graph, start: Moment, end: Moment, law: Law) -> list[Expr]:
     """What is looked at in every step, as expressions of where it starts and ends."""
-    wanted = [name for name in form.of.gauges if name in PRESSED]
+    wanted = [name for name in form.template.gauges if name in PRESSED]
     found = hits_in_step(law, start, end) if wanted else {}
     return [graph.lift(x) for name in wanted for x in found[name]]
 

@@ -36,7 +36,10 @@ from armwright.simulation.loop_limits import within_loop_limits
 from armwright.simulation.measures import Gauged, gauged, gauged_within
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.simulation.stop_hits import stop_torques, stops_in
-from armwright.torque import Form, Law, Moment, OpenMotion, built_in, rates_of, shared_of
+from armwright.torque.runtime_parameters import Structure, is_built_in
+from armwright.torque import Law, Moment
+from armwright.torque.tracking import ReferenceInputs
+from armwright.torque.law import rates_of, shared_of
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 
@@ -85,16 +88,16 @@ class MotionEquations:
         return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
 
 
-def layout_of(robot: Description, law: Law | Form[Law]) -> Layout:
+def layout_of(robot: Description, law: Law | Structure[Law]) -> Layout:
     """The state of a robot under a law."""
-    law = law.of if isinstance(law, Form) else law
+    law = law.template if isinstance(law, Structure) else law
     unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)
     return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), unit_vectors, is_free(robot))
 
 
 def equations_of_motion(
     robot: Description,
-    law: Law | Form[Law],
+    law: Law | Structure[Law],
     vary: tuple[str, ...] = (),
     known: tuple[str, ...] = (),
     events: EventStructure | None = None,
@@ -107,19 +110,19 @@ def equations_of_motion(
     program = cheapest(Request("forward_dynamics", robot, (), (*vary, *known))).program
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
-    law, numbers = law.in_graph(graph, "law") if isinstance(law, Form) else (law, ())
+    law, numbers = law.in_graph(graph, "law") if isinstance(law, Structure) else (law, ())
     memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
     values = dict(opened)
     model = varied(robot, {name: values[name] for name in known}) if known else robot.mechanism()
     at = Moment(graph.input("t"), q, qd, model, memory)
     torques, drag = shared_of(law, at)
-    if not built_in(law):
+    if not is_built_in(law):
         _check_repeated(law, graph, [*torques, *drag], [x for part in shared_of(law, at) for x in part])
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
     mechanism = varied(robot, values) if values else robot.mechanism()
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
-    if isinstance(law.reference, OpenMotion):
+    if isinstance(law.reference, ReferenceInputs):
         parameters += tuple(law.reference.inputs(graph))
     watched, measured, within, end = list[Expr](), list[Expr](), list[Expr](), None
     if events is not None:

@@ -15,7 +15,8 @@ from armwright.simulation.motion_programs import Observables
 from armwright.simulation.plan import Plan
 from armwright.simulation.run import Run, Statistics
 from armwright.simulation.stop_hits import StopHits, stop_torques
-from armwright.torque import Moment, shared_of
+from armwright.torque import Moment
+from armwright.torque.law import shared_of
 
 
 def evaluated(kernel: Kernel, arrays: Sequence[Array]) -> Array:
@@ -33,7 +34,7 @@ def observables_of(plan: Plan, times: Array, states: Array) -> Observables:
         if not plan.traced:
             opened = np.concatenate([opened, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
         arrays = (times[:, None], states, opened) if opened.size else (times[:, None], states)
-        kernel = view_of(shared.robot, plan.numbers.form, (), shared.names, "float64")
+        kernel = view_of(shared.robot, plan.numbers.structure, (), shared.names, "float64")
         return Observables.of(evaluated(kernel, arrays), n, shared.lifted)
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]

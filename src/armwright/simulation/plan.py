@@ -29,7 +29,11 @@ from armwright.simulation.motion_programs import layout_of
 from armwright.simulation.rollout_columns import RolloutColumns
 from armwright.simulation.sample_and_hold import SamplingInstants
 from armwright.simulation.stop_hits import stops_in
-from armwright.torque import Law, Opened, Reference, Stops, built_in, law_for, numbers_of, opened, together
+from armwright.torque import Law, Stops
+from armwright.torque.runtime_parameters import Parameterised, is_built_in, parameterise, merged_laws
+from armwright.torque.law import Reference
+from armwright.torque.conversion import law_for
+from armwright.torque.tracking import with_reference_inputs
 from armwright.torque import stops as stops_of
 from armwright.trace.form import straight
 
@@ -112,7 +116,7 @@ class Plan:
     @property
     def opened(self) -> Law | None:
         """The law with its motion left open, where only that keeps it from being compiled."""
-        return opened(self.law) if not self.law.traceable and straight(self.robot) else None
+        return with_reference_inputs(self.law) if not self.law.traceable and straight(self.robot) else None
 
     @cached_property
     def stopped(self) -> bool:
@@ -120,23 +124,23 @@ class Plan:
         return bool(stops_in(self.law))
 
     @cached_property
-    def numbers(self) -> Opened[Law]:
+    def numbers(self) -> Parameterised[Law]:
         """The law that is compiled, as its form and its numbers: with its motion left open, if that is."""
-        return together(self.each) if self.each else numbers_of(self.opened or self.law)
+        return merged_laws(self.each) if self.each else parameterise(self.opened or self.law)
 
     @cached_property
-    def watched(self) -> Opened[tuple[EventQuantity, ...]]:
+    def watched(self) -> Parameterised[tuple[EventQuantity, ...]]:
         """What its events look at."""
-        return numbers_of(tuple(event.quantity for event in self.events), "an event")
+        return parameterise(tuple(event.quantity for event in self.events), "an event")
 
     @cached_property
-    def gauged(self) -> Opened[Asked]:
+    def gauged(self) -> Parameterised[Asked]:
         """What is looked at for that."""
         gauges = gauges_of(self.measured, alone=not self.keep, stops=self.stopped)
         if not any(name in TO_GOAL for name in gauges):
-            return numbers_of(Asked(gauges), "a measure")
+            return parameterise(Asked(gauges), "a measure")
         goal = () if self.law.reference is None else self.goal
-        return numbers_of(Asked(gauges, goal, (self.within,)), "a measure")
+        return parameterise(Asked(gauges, goal, (self.within,)), "a measure")
 
     @property
     def goal(self) -> tuple[Any, ...]:
@@ -154,13 +158,13 @@ class Plan:
     def watching(self) -> dict[str, Any]:
         """What is watched and measured without numbers, as `kernels.rollout_of` wants it."""
         directions = tuple(event.direction for event in self.events)
-        events = {"events": self.watched.form, "directions": directions} if self.events else {}
-        return {**events, "gauges": self.gauged.form} if self.gauged.form.of.gauges else events
+        events = {"events": self.watched.structure, "directions": directions} if self.events else {}
+        return {**events, "gauges": self.gauged.structure} if self.gauged.structure.template.gauges else events
 
     def family(self, vary: tuple[str, ...] = ()) -> Family:
         """What the robot shares its code with; events, and laws that are not ours, may look at base and tool."""
         if vary not in self._families:
-            self._families[vary] = family(self.robot, vary, moved=built_in(self.law) and not self.events)
+            self._families[vary] = family(self.robot, vary, moved=is_built_in(self.law) and not self.events)
         return self._families[vary]
 
     @cached_property
@@ -174,7 +178,7 @@ class Plan:
     @cached_property
     def opens(self) -> RolloutColumns:
         """The open numbers of robot, law and events, of one rollout."""
-        return RolloutColumns((*self.shared.numbers, *self.numbers.one, *self.watched.one), 1)
+        return RolloutColumns((*self.shared.numbers, *self.numbers.single, *self.watched.single), 1)
 
     @cached_property
     def inputs(self) -> Array:
@@ -189,7 +193,7 @@ class Plan:
     @cached_property
     def turns(self) -> SamplingInstants:
         """When numbers are drawn anew."""
-        holds = sorted({drawn.hold for drawn in self.numbers.drawn if drawn.hold})
+        holds = sorted({drawn.hold for drawn in self.numbers.random if drawn.hold})
         return SamplingInstants(float(self.times[0]), float(self.times[-1]), self.late, tuple(holds))
 
     @cached_property

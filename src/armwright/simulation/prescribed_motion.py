@@ -21,7 +21,9 @@ from armwright.simulation.audit import Doubt
 from armwright.simulation.law_repeatability import REPEAT_HELP, difference_message
 from armwright.simulation.plan import check_seconds, check_span
 from armwright.simulation.run import Run, Statistics
-from armwright.torque import Moment, law_for, torques_of
+from armwright.torque import Moment
+from armwright.torque.conversion import law_for
+from armwright.torque.law import torques_of
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import settled
 from armwright.trajectory.inputs import check_numbers

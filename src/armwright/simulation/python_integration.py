@@ -42,7 +42,8 @@ from armwright.simulation.observables import run_of
 from armwright.simulation.plan import MACHINE_EPSILON, MAX_STEPS_PER_RECORD, Plan
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stop_hits import HitDetector
-from armwright.torque import Moment, rates_of, shared_of
+from armwright.torque import Moment
+from armwright.torque.law import rates_of, shared_of
 from armwright.trace.form import unrolled
 from armwright.trace.solvable import check_solvable
 
@@ -86,7 +87,7 @@ def _rate(plan: Plan, calls: LawCalls) -> Callable[[float, Array], Array]:
     """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
     if plan.traced or (plan.opened is not None and law.reference is not None):
-        kernel = slopes_of(plan.shared.robot, plan.numbers.form, plan.shared.names)
+        kernel = slopes_of(plan.shared.robot, plan.numbers.structure, plan.shared.names)
         followed = None if plan.traced or law.reference is None else law.reference.trace
         return _evaluated(kernel, (layout.size,), plan.inputs, followed)
     mechanism = robot.mechanism()
@@ -190,7 +191,7 @@ def _implicit(asked: IntegrationRequest) -> Solution:
     plan, size = asked.plan, asked.plan.layout.size
     jacobian = None
     if plan.traced:
-        kernel = jacobian_of(plan.shared.robot, plan.numbers.form, plan.shared.names)
+        kernel = jacobian_of(plan.shared.robot, plan.numbers.structure, plan.shared.names)
         jacobian = _evaluated(kernel, (size, size), plan.inputs)
     options = {name: value for name, value in asked.chosen.items() if name != "max_steps"}  # it takes few and long ones
     return solve_stiff(asked.rate, *asked.span, plan.how.integrator, jacobian=jacobian, **options)
@@ -200,7 +201,7 @@ def _taylor(asked: IntegrationRequest) -> Solution:
     plan = asked.plan
     _check_traced(plan)
     assert plan.how.rtol is not None
-    series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, MACHINE_EPSILON))
+    series = taylor_of(plan.shared.robot, plan.numbers.structure, plan.shared.names, max(plan.how.rtol, MACHINE_EPSILON))
     options = {"atol": plan.how.atol, "max_step": plan.how.max_step, "numbers": plan.inputs[0]}
     solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution
@@ -209,7 +210,7 @@ def _taylor(asked: IntegrationRequest) -> Solution:
 def _polynomials(asked: IntegrationRequest) -> Solution:
     plan = asked.plan
     _check_traced(plan)
-    kernel = increments_of(plan.shared.robot, plan.numbers.form, plan.shared.names, plan.how.integrator)
+    kernel = increments_of(plan.shared.robot, plan.numbers.structure, plan.shared.names, plan.how.integrator)
     numbers = [plan.inputs] if plan.inputs.size else []
 
     def increment(t: float, h: float, y: Array) -> Array:

@@ -120,7 +120,7 @@ class Rollouts:
         self.records[0] = self.y
         between = plan.keep and len(plan.ends) > len(plan.times)
         self._between = arrays.zeros((1, kernel.entries, self.room), dtype=dtype) if between else None
-        found = beginnings(plan.gauged.form.of.gauges, plan.robot.n)
+        found = beginnings(plan.gauged.structure.template.gauges, plan.robot.n)
         self.totals = RolloutColumns(tuple(found.tolist()), self.count).to_array(arrays, dtype, self.room)
         self.done = 1
         how = plan.how

@@ -44,7 +44,8 @@ from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stiff_friction import EXPLICIT, method_for, short_step_reason
 from armwright.simulation.stop_hits import StopHits
-from armwright.torque import REFUSED, Stops
+from armwright.torque.random_torque import NOISE_ERROR
+from armwright.torque import Stops
 
 
 def simulate(
@@ -91,15 +92,15 @@ def simulate(
     listed = tuple(events) if isinstance(events, Iterable) else (events,)
     watched = events_on(robot, listed)
     layout, (q, qd) = planned.layout, start_state(planned, q0, qd0)
-    if integrator is None and step is None and smooth and not planned.numbers.drawn:
+    if integrator is None and step is None and smooth and not planned.numbers.random:
         seconds = float(planned.times[-1] - planned.times[0])
         planned = replace(planned, how=replace(how, integrator=method_for(planned.robot, q, seconds)))
     integrator = planned.how.integrator
     y0 = layout.joined({"q": q, "qd": qd, "memory": np.array(planned.law.start(robot.n))})
     ending = tuple(event for event in watched if isinstance(event, RobotEvent) and int(event.terminal) == 1)
     compiled = planned.traced and integrator in COMPILED_INTEGRATORS
-    if planned.numbers.drawn and not (compiled and len(ending) == len(watched)):
-        raise InputError(REFUSED)
+    if planned.numbers.random and not (compiled and len(ending) == len(watched)):
+        raise InputError(NOISE_ERROR)
     if not planned.law.traceable:
         warnings.warn(
             f"the torque law is called from Python at every evaluation, which is slower: {planned.law!r}",
@@ -199,7 +200,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     fixed = plan.how.step is not None
     robot, known, *_ = plan.shared
     kernel = rollout_of(
-        robot, plan.numbers.form, (), plan.how.integrator, fixed, "float64", TARGET, known, **plan.watching
+        robot, plan.numbers.structure, (), plan.how.integrator, fixed, "float64", TARGET, known, **plan.watching
     )
     parts = plan.layout.split(y0)
     nudges = {name: neighbouring(plan, parts[name]) for name in ("q", "qd")}
@@ -220,7 +221,8 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     accepted, rejected = int(rollouts.steps[0]), int(rollouts.rejected[0])
     per_step = rollouts.stages - (not fixed and method(plan.how.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
-    stops = StopHits.of(split(plan.gauged.form.of.gauges, robot.n, rollouts.totals[:, 0])) if plan.stopped else None
+    gauges = plan.gauged.structure.template.gauges
+    stops = StopHits.of(split(gauges, robot.n, rollouts.totals[:, 0])) if plan.stopped else None
     run = run_of(plan, times, states, statistics, message, bool(rollouts.broken[0]), stops)
     run = replace(run, sent_along=away[: len(run.t)])
     if rollouts.ended[0]:

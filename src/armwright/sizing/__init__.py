@@ -5,10 +5,13 @@ found.best.actuators, found.fitted                what is chosen, and the robot 
 fitted(robot, actuators)                          a robot with actuators of one's own choice
 """
 
+import warnings
+from typing import Any
+
 from armwright.actuators import catalogue
-from armwright.actuators.actuator import Actuator, Brake, Cylinder, Gearbox, Hydraulic, Lever, Motor
+from armwright.actuators.actuator import Actuator, Brake, Cylinder, CylinderLever, Gearbox, Hydraulic, Motor
+from armwright.actuators.assignment import fitted, without_drives
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.actuators.fit import fitted, without_drives
 from armwright.sizing import request, scaling
 from armwright.sizing.result import ActuatorSet, Chosen, Sizing
 from armwright.sizing.size import margins, size
@@ -20,9 +23,9 @@ __all__ = [
     "Catalogue",
     "Chosen",
     "Cylinder",
+    "CylinderLever",
     "Gearbox",
     "Hydraulic",
-    "Lever",
     "Motor",
     "Sizing",
     "catalogue",
@@ -35,3 +38,10 @@ __all__ = [
     "size",
     "without_drives",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Lever":
+        warnings.warn("sizing.Lever goes in 0.4; use sizing.CylinderLever", DeprecationWarning, stacklevel=2)
+        return CylinderLever
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armwright.actuators.actuator import Hydraulic, Lever
+from armwright.actuators.actuator import CylinderLever, Hydraulic
 from armwright.algebra import Array
 from armwright.sizing.judge import Asked, Terms
 from armwright.sizing.loads import JointLoad
@@ -17,7 +17,7 @@ from armwright.sizing.loads import JointLoad
 class Cylinders:
     """The numbers of many cylinders on one lever, an array each."""
 
-    lever: Lever | None
+    lever: CylinderLever | None
     push: Array
     pull: Array
     head: Array

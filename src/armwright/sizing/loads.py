@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.actuators.fit import Mount
+from armwright.actuators.assignment import Mount
 from armwright.algebra import Array, Symmetric, Vector
 from armwright.mechanism import Link, Mechanism
 from armwright.model.description import NO_BODY

@@ -29,7 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from armwright.actuators.actuator import Lever
+from armwright.actuators.actuator import CylinderLever
 from armwright.actuators.catalogue import read as read_catalogue
 from armwright.errors import InputError, ModelError
 from armwright.files import contents, missing
@@ -133,16 +133,16 @@ def _payloads(top: Reader) -> Any:
     return listed
 
 
-def _levers(top: Reader, where: Callable[[str | None], str]) -> dict[str, Lever | None]:
+def _levers(top: Reader, where: Callable[[str | None], str]) -> dict[str, CylinderLever | None]:
     """How cylinders move joints, by joint; {} for one that slides."""
-    given, found = top.data.get("levers", {}), dict[str, Lever | None]()
+    given, found = top.data.get("levers", {}), dict[str, CylinderLever | None]()
     if not isinstance(given, Mapping):
         top.fail("levers", f"levers = {given!r}: expected a table [levers] with a joint in each line")
     for joint, written in given.items():
         if not isinstance(written, Mapping) or set(written) not in (set(), {"before", "on", "angle"}):
             raise ModelError(f"{where(joint)}: {joint} = {written!r}: expected {{before = m, on = m, angle = rad}}")
         try:
-            found[joint] = Lever(**written) if written else None
+            found[joint] = CylinderLever(**written) if written else None
         except InputError as error:
             raise ModelError(f"{where(joint)}: {joint}: {error}") from None
     return found

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from armwright.actuators.actuator import Actuator, Drive, Hydraulic
-from armwright.actuators.fit import fitted
+from armwright.actuators.assignment import fitted
 from armwright.algebra import Array
 from armwright.names import shown
 from armwright.notebook import box, lines, table

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from armwright.actuators.actuator import Actuator, Drive, Hydraulic, Lever, combine
+from armwright.actuators.actuator import Actuator, CylinderLever, Drive, Hydraulic, combine
+from armwright.actuators.assignment import by_joint, mounts
+from armwright.actuators.assignment import without_drives as bare
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.actuators.fit import by_joint, mounts
-from armwright.actuators.fit import without_drives as bare
 from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.model.values import Reader
 from armwright.names import shown
@@ -43,7 +43,7 @@ def size(
     objective: str = "mass",
     *,
     brakes: str | Mapping[str, str] | None = None,
-    levers: Mapping[str, Lever | None] | None = None,
+    levers: Mapping[str, CylinderLever | None] | None = None,
     mounts_at: Mapping[str, Any] | None = None,
     without_drives: Mapping[str, Any] | None = None,
     reserve: float = 0.0,
@@ -241,7 +241,7 @@ def _options(
     book: Catalogue,
     objective: str,
     brakes: str | Mapping[str, str] | None,
-    levers: Mapping[str, Lever | None],
+    levers: Mapping[str, CylinderLever | None],
 ) -> list[list[Drive]]:
     """The actuators that each joint may have, all combinations; what the objective needs of each part is there."""
     names = [joint.name for joint in robot.joints]
@@ -272,12 +272,12 @@ def _options(
     return made
 
 
-def _hydraulic(joint: Any, lever: Lever | None, book: Catalogue) -> list[Drive]:
+def _hydraulic(joint: Any, lever: CylinderLever | None, book: Catalogue) -> list[Drive]:
     """The cylinders that a joint may have."""
-    if (lever is None) != joint.prismatic or not isinstance(lever, Lever | None):
+    if (lever is None) != joint.prismatic or not isinstance(lever, CylinderLever | None):
         raise InputError(
-            f"levers: {joint.name} has {lever!r}; expected a sizing.Lever for a joint that turns, None for one that "
-            "slides"
+            f"levers: {joint.name} has {lever!r}; expected a sizing.CylinderLever for a revolute joint, None "
+            "for a prismatic one"
         )
     if not book.cylinders:
         raise InputError(f"{joint.name}: catalogue {book.name!r} has no cylinders to choose from")

@@ -37,7 +37,7 @@ from armwright.simulation.kernels import motion_of
 from armwright.simulation.motion_programs import derivative, layout_of
 from armwright.simulation.plan import plan, settings, with_smooth_friction
 from armwright.simulation.rollouts import Rollouts
-from armwright.torque import law_for
+from armwright.torque.conversion import law_for
 from armwright.trace.form import straight, unrolled
 
 ACCURACIES = tuple(10.0**-k for k in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12))

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from armwright.actuators.actuator import KINDS
+from armwright.actuators.assignment import mounts
 from armwright.actuators.catalogue import made, told
-from armwright.actuators.fit import mounts
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError, nearest
 from armwright.model.values import Reader

@@ -351,7 +351,7 @@ def _known(study: Study, robot: Robot, drives: Drives) -> list[str]:
     names += [*drives.several, *motions.names_of(study, robot), *NAMES, "start", "duration"]
     names += [*(f"q0.{k + 1}" for k in range(robot.nq)), *(f"qd0.{k + 1}" for k in range(robot.n))]
     law = (study.torque or {}).get("law")
-    if law in LAWS:
+    if isinstance(law, str) and law in LAWS:
         own = [*LAWS[law].parameters, *(["target"] if LAWS[law].follows and "target" in (study.torque or {}) else [])]
         own += ["limit"] if "limit" in (study.torque or {}) else []
         own += [f"friction.{key}" for key in (study.torque or {}).get("friction", ())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, fields, is_dataclass, replace
 from functools import wraps
@@ -50,10 +51,17 @@ class Moment(NamedTuple):
         """The number of torques: one for each freedom."""
         return len(self.qd)
 
-    def way_to(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """How far a position is away, a number for each freedom: of a ball joint its rotation vector, of a free one the
-        twist, in the axes of the body."""
+    def displacement_to(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the displacement to the position q, a number for each freedom.
+
+        Of a ball joint it is the rotation vector, of a free joint the twist, in the axes of the body.
+        """
         return difference(self.mechanism.balls, self.q, q)
+
+    def way_to(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return `displacement_to(q)`, the name that replaces this one."""
+        warnings.warn("Moment.way_to goes in 0.4; use displacement_to", DeprecationWarning, stacklevel=2)
+        return self.displacement_to(q)
 
     def compute(self, problem: str, *given: Sequence[Scalar]) -> Any:
         """What can be asked of a robot, here and now: `at.compute("jacobian")`, `at.compute("inverse_dynamics", qdd)`.
@@ -162,14 +170,14 @@ class Law:
 
     @property
     def n(self) -> int | None:
-        return common(*(getattr(self, name) for name in self.per_joint))
+        return common_size(*(getattr(self, name) for name in self.per_joint))
 
     @property
     def nq(self) -> int | None:
         sizes = {law.nq for law in self.made_of if law.nq is not None}
         if len(sizes) > 1:
             raise InputError(f"laws for {' and '.join(map(str, sorted(sizes)))} joints cannot be added")
-        return sizes.pop() if sizes else common(*(getattr(self, name) for name in self.per_entry))
+        return sizes.pop() if sizes else common_size(*(getattr(self, name) for name in self.per_entry))
 
     @property
     def traceable(self) -> bool:
@@ -207,7 +215,7 @@ class Law:
         return (self,)
 
     def __add__(self, other: Law) -> Law:
-        from armwright.torque.combined import Sum  # noqa: PLC0415  (a sum is a law itself)
+        from armwright.torque.composite import Sum  # noqa: PLC0415  (a sum is a law itself)
 
         if not isinstance(other, Law):
             return NotImplemented
@@ -215,7 +223,7 @@ class Law:
 
     def limited(self, limit: ArrayLike) -> Law:
         """The same law with every torque kept between -limit and limit (one number, or one per joint)."""
-        from armwright.torque.combined import Limited  # noqa: PLC0415
+        from armwright.torque.composite import Limited  # noqa: PLC0415
 
         return Limited(self, numbers("limit", limit))
 
@@ -233,7 +241,7 @@ def _by_its_model(method: Callable[[Any, Moment], Any]) -> Callable[[Any, Moment
 
     @wraps(method)
     def call(law: Any, at: Moment) -> Any:
-        return method(law, known_to(law, at))
+        return method(law, with_model_of(law, at))
 
     return call
 
@@ -246,7 +254,7 @@ def model_of(law: Law) -> Any:
     return getattr(law, "model", None)
 
 
-def known_to(law: Law, at: Moment) -> Moment:
+def with_model_of(law: Law, at: Moment) -> Moment:
     """Return the moment with the robot as the law knows it: its `model`, if it has one."""
     model = model_of(law)
     return at if model is None else at._replace(mechanism=model.mechanism())
@@ -353,12 +361,12 @@ def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
     return tuple(array.tolist()) if array.ndim == 1 else tuple(np.ascontiguousarray(array.T))
 
 
-def least(values: tuple[float, ...]) -> float:
+def smallest(values: tuple[float, ...]) -> float:
     """The smallest of the numbers of a law."""
     return min(float(np.min(x)) for x in values)
 
 
-def common(*parameters: tuple[float, ...]) -> int | None:
+def common_size(*parameters: tuple[float, ...]) -> int | None:
     """The number of joints several parameters agree on; a single number fits any."""
     sizes = {len(p) for p in parameters if len(p) > 1}
     if len(sizes) > 1:
@@ -366,5 +374,5 @@ def common(*parameters: tuple[float, ...]) -> int | None:
     return sizes.pop() if sizes else None
 
 
-def each(values: tuple[float, ...], n: int) -> tuple[float, ...]:
+def per_freedom(values: tuple[float, ...], n: int) -> tuple[float, ...]:
     return values * n if len(values) == 1 else values

@@ -14,7 +14,7 @@ from armwright.formulations import find
 from armwright.formulations.parts.actuators import rubbed
 from armwright.manifold import difference
 from armwright.model.description import Description, JointModel
-from armwright.torque.law import Law, Moment, each, least, numbers
+from armwright.torque.law import Law, Moment, numbers, per_freedom, smallest
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class SpringDamper(Law):
 
     def torques(self, at: Moment) -> list[Scalar]:
         stretched = difference(at.mechanism.balls, self._at_rest(at), at.q)
-        rows = zip(each(self.stiffness, at.n), each(self.damping, at.n), stretched, at.qd, strict=True)
+        rows = zip(per_freedom(self.stiffness, at.n), per_freedom(self.damping, at.n), stretched, at.qd, strict=True)
         return [-(k * x) - d * qd for k, d, x, qd in rows]
 
     def _at_rest(self, at: Moment) -> list[Scalar]:
         """One number is for all joints; a quaternion it can only be if it is zero, for no rotation."""
-        rest: list[Scalar] = list(each(self.rest, len(at.q)))
+        rest: list[Scalar] = list(per_freedom(self.rest, len(at.q)))
         if len(self.rest) > 1:
             return rest
         for ball in at.mechanism.balls:
@@ -68,7 +68,7 @@ class Friction(Law):
         return [0] * at.n, self.torques(at)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        rows = zip(each(self.viscous, at.n), each(self.coulomb, at.n), at.qd, strict=True)
+        rows = zip(per_freedom(self.viscous, at.n), per_freedom(self.coulomb, at.n), at.qd, strict=True)
         return [-rubbed(v, c, self.smooth, qd) for v, c, qd in rows]
 
 
@@ -79,7 +79,7 @@ def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float =
         raise InputError(f"smooth = {smooth!r}: expected one speed for all joints")
     law = Friction(numbers("viscous", viscous), numbers("coulomb", coulomb), rounding)
     for name, values in (("viscous", law.viscous), ("coulomb", law.coulomb), ("smooth", (rounding,))):
-        if least(values) < 0:
+        if smallest(values) < 0:
             raise InputError(f"{name} = {list(values)}: friction takes energy, so it is zero or more")
     return law
 
@@ -157,9 +157,9 @@ def stops(robot: Description, stiffness: ArrayLike | None = None, damping: Array
         found = numbers(name, values)
         if len(found) not in (1, robot.n):
             raise InputError(f"{name} has {len(found)} numbers; expected one, or one for each of {robot.n} joints")
-        if least(found) < 0 or (name == "stiffness" and least(found) == 0):
+        if smallest(found) < 0 or (name == "stiffness" and smallest(found) == 0):
             raise InputError(f"{name} = {list(found)}: a stop pushes back, so it is above zero")
-        listed[name] = tuple(each(found, robot.n)[i] for i in joints)
+        listed[name] = tuple(per_freedom(found, robot.n)[i] for i in joints)
     lower, upper = zip(
         *((float(a), float(b)) for a, b in (robot.joints[i].limits or (0, 0) for i in joints)), strict=True
     )

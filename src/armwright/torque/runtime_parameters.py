@@ -30,22 +30,22 @@ Take: TypeAlias = Callable[[Any], Any]
 T = TypeVar("T")
 
 
-class Form(Generic[T]):
-    """A law, or whatever else `of` is, without its numbers; equal to another one that differs in nothing else."""
+class Structure(Generic[T]):
+    """A law or another record, the `template`, without its numbers; equal to any that differs in these alone."""
 
-    def __init__(self, of: T, key: Hashable, count: int) -> None:
-        self.of, self._key, self.count = of, key, count
+    def __init__(self, template: T, key: Hashable, count: int) -> None:
+        self.template, self._key, self.count = template, key, count
 
     def __hash__(self) -> int:
         return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and self._key == other._key
+        return isinstance(other, Structure) and self._key == other._key
 
     def in_graph(self, graph: Graph, name: str) -> tuple[T, tuple[Expr, ...]]:
-        """The same with an input of a graph, of this name and a number, for each of its numbers, and these."""
+        """Return the record with graph inputs `name1`, `name2`, ... in place of its numbers, and these inputs."""
         symbols = tuple(graph.input(f"{name}{k + 1}") for k in range(self.count))
-        made, _ = _rebuilt(self.of, lambda slot: symbols[slot.place])
+        made, _ = _rebuilt(self.template, lambda slot: symbols[slot.place])
         return made, symbols
 
 
@@ -55,16 +55,16 @@ class Slot(NamedTuple):
     place: int
 
 
-class Opened(NamedTuple, Generic[T]):
-    """A law as its form and its numbers; `name` is what errors call it."""
+class Parameterised(NamedTuple, Generic[T]):
+    """A law as its structure and its numbers; `name` is what errors call it."""
 
-    form: Form[T]
+    structure: Structure[T]
     numbers: list[Number]
     name: str = "the torque law"
 
     @property
-    def many(self) -> int | None:
-        """For how many rollouts its numbers are; None for any."""
+    def rollouts(self) -> int | None:
+        """The number of rollouts that its numbers are for; None for any."""
         sizes = {len(x) for x in self.numbers if isinstance(x, np.ndarray)}
         if len(sizes) > 1:
             listed = " and ".join(map(str, sorted(sizes)))
@@ -72,36 +72,36 @@ class Opened(NamedTuple, Generic[T]):
         return sizes.pop() if sizes else None
 
     @property
-    def one(self) -> list[float | Drawn]:
-        """Its numbers, for one rollout."""
-        if self.many is not None:
-            raise InputError(f"{self.name}: numbers for {self.many} rollouts; expected one, or use simulate_batch")
+    def single(self) -> list[float | Drawn]:
+        """The numbers of a single rollout."""
+        if self.rollouts is not None:
+            raise InputError(f"{self.name}: numbers for {self.rollouts} rollouts; expected one, or use simulate_batch")
         return [x if isinstance(x, Drawn) else float(x) for x in self.numbers]
 
     @property
-    def drawn(self) -> list[Drawn]:
-        """Those that are drawn."""
+    def random(self) -> list[Drawn]:
+        """The random numbers among them."""
         return [x for x in self.numbers if isinstance(x, Drawn)]
 
 
-def numbers_of(law: T, name: str = "the torque law") -> Opened[T]:
-    """A law, or whatever else is made of dataclasses and tuples, as its form and its numbers."""
+def parameterise(law: T, name: str = "the torque law") -> Parameterised[T]:
+    """Return a law, or another record of dataclasses and tuples, as its structure and its numbers."""
     found: list[Number] = []
 
     def take(number: Number) -> Slot:
         found.append(number)
         return Slot(len(found) - 1)
 
-    form, key = _rebuilt(law, take)
-    return Opened(Form(form, key, len(found)), found, name)
+    template, key = _rebuilt(law, take)
+    return Parameterised(Structure(template, key, len(found)), found, name)
 
 
-def built_in(law: Law) -> bool:
+def is_built_in(law: Law) -> bool:
     """Whether a law and all it is made of are laws of this package."""
-    return type(law).__module__.startswith(__name__.partition(".")[0] + ".") and all(map(built_in, law.made_of))
+    return type(law).__module__.startswith(__name__.partition(".")[0] + ".") and all(map(is_built_in, law.made_of))
 
 
-def together(laws: Sequence[Law]) -> Opened[Law]:
+def merged_laws(laws: Sequence[Law]) -> Parameterised[Law]:
     """Laws of one form, one for each rollout, as one; a zero of some is a number where others have one."""
     rows, keys = list[list[Number]](), []
     for k, law in enumerate(laws):
@@ -112,13 +112,13 @@ def together(laws: Sequence[Law]) -> Opened[Law]:
                 f"torque law {k} is of another form than the first: {law!r} beside {laws[0]!r}; expected laws that "
                 "differ in their numbers only, or one call for each form (friction that jumps, smooth = 0, is one)"
             )
-        if (many := Opened(Form(law, keys[k], len(found)), found).many) is not None:
+        if (many := Parameterised(Structure(law, keys[k], len(found)), found).rollouts) is not None:
             raise InputError(f"torque law {k} of the list is for {many} rollouts itself; expected one")
         rows.append(found)
     drawn = _drawn_alike(rows)
     columns = np.array([[0.0, *(1.0 if isinstance(x, Drawn) else x for x in row)] for row in rows]).T
     places = iter(np.where(columns.any(axis=1), np.arange(float(len(columns))), 0.0)[1:].tolist())  # zeros are alike
-    all_of_them = numbers_of(_rebuilt(laws[0], lambda _: next(places), zeros=True)[0])
+    all_of_them = parameterise(_rebuilt(laws[0], lambda _: next(places), zeros=True)[0])
     taken = [int(place) for place in all_of_them.numbers if isinstance(place, float)]
     return all_of_them._replace(numbers=[drawn.get(place, columns[place]) for place in taken])
 

@@ -20,7 +20,7 @@ from armwright.graph.expression import Expr, Graph
 from armwright.layout import IMPULSE
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
-from armwright.torque.law import Law, Moment, Reference, each, known_to, numbers
+from armwright.torque.law import Law, Moment, Reference, numbers, per_freedom, with_model_of
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import OneFormula, Traced
@@ -45,7 +45,7 @@ class Target:
 
 
 @dataclass(frozen=True, repr=False)
-class OpenMotion(OneFormula):
+class ReferenceInputs(OneFormula):
     """A motion that is not known yet: a program gets q, qd and qdd of every moment as its inputs."""
 
     joints: int
@@ -63,13 +63,13 @@ class OpenMotion(OneFormula):
         return given[:n], given[n : 2 * n], given[2 * n :]
 
 
-def opened(law: Law) -> Law | None:
+def with_reference_inputs(law: Law) -> Law | None:
     """The law with its motion left open, if that makes it one that compiles: a motion of many pieces does not."""
     motions = {id(motion): motion for motion in _motions(law)}
     if len(motions) != 1:
         return None
     (motion,) = motions.values()
-    made = law.following(OpenMotion((-math.inf, math.inf), motion.n))
+    made = law.following(ReferenceInputs((-math.inf, math.inf), motion.n))
     return made if made.traceable else None
 
 
@@ -135,11 +135,13 @@ class Tracking(Law):
 
     def known(self, at: Moment) -> Mechanism:
         """The robot as the controller knows it."""
-        return known_to(self, at).mechanism
+        return with_model_of(self, at).mechanism
 
     def correction(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """kp (q_d - q) + kd (qd_d - qd)."""
-        rows = zip(each(self.kp, at.n), each(self.kd, at.n), at.way_to(q), qd, at.qd, strict=True)
+        rows = zip(
+            per_freedom(self.kp, at.n), per_freedom(self.kd, at.n), at.displacement_to(q), qd, at.qd, strict=True
+        )
         return [kp * error + kd * (a - b) for kp, kd, error, a, b in rows]
 
 
@@ -163,11 +165,11 @@ class PID(Tracking):
 
     def rates(self, at: Moment) -> list[Scalar]:
         q, _, _ = self.target.at(at)
-        return at.way_to(q)
+        return at.displacement_to(q)
 
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, _ = self.target.at(at)
-        rows = zip(self.correction(at, q, qd), each(self.ki, at.n), at.memory, strict=True)
+        rows = zip(self.correction(at, q, qd), per_freedom(self.ki, at.n), at.memory, strict=True)
         return [pd + ki * integral for pd, ki, integral in rows]
 
 
@@ -218,11 +220,11 @@ class FeedForward(Inverse):
 Follows = TypeVar("Follows", bound=Tracking)
 
 
-def _tracking(
+def tracking_law(
     kind: type[Follows],
     target: ArrayLike | Reference,
-    kp: ArrayLike,
-    kd: ArrayLike,
+    kp: ArrayLike = 0.0,
+    kd: ArrayLike = 0.0,
     model: Description | None = None,
     **gains: ArrayLike,
 ) -> Follows:
@@ -237,30 +239,30 @@ def _tracking(
 
 def pd(target: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike) -> PD:
     """kp (q_d - q) + kd (qd_d - qd) for a position or a trajectory."""
-    return _tracking(PD, target, kp, kd)
+    return tracking_law(PD, target, kp, kd)
 
 
 def pid(target: ArrayLike | Reference, kp: ArrayLike, ki: ArrayLike, kd: ArrayLike) -> PID:
     """PD feedback and ki times the integral of q_d - q, which starts at zero; limits do not stop it from growing."""
-    return _tracking(PID, target, kp, kd, ki=ki)
+    return tracking_law(PID, target, kp, kd, ki=ki)
 
 
 def pd_gravity(
     target: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike, model: Description | None = None
 ) -> PDGravity:
     """PD feedback with gravity compensated."""
-    return _tracking(PDGravity, target, kp, kd, model)
+    return tracking_law(PDGravity, target, kp, kd, model)
 
 
 def computed_torque(
     trajectory: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike, model: Description | None = None
 ) -> ComputedTorque:
     """Feedback linearisation: the error obeys e'' + kd e' + kp e = 0 if the model is right."""
-    return _tracking(ComputedTorque, trajectory, kp, kd, model)
+    return tracking_law(ComputedTorque, trajectory, kp, kd, model)
 
 
 def feed_forward(
     trajectory: ArrayLike | Reference, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, model: Description | None = None
 ) -> FeedForward:
     """The torques of inverse dynamics along a trajectory; with gains, PD feedback besides."""
-    return _tracking(FeedForward, trajectory, kp, kd, model)
+    return tracking_law(FeedForward, trajectory, kp, kd, model)

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from armwright import arrays
 from armwright.algebra import Array, Scalar, maximum, minimum
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, each, numbers
+from armwright.torque.law import Law, Moment, numbers, per_freedom
 
-MOST_PIECES = 32
+MAX_COMPILED_INTERVALS = 32
 """A table with more intervals is looked up in Python: compiled, every step would compare with all of them."""
 
 
@@ -35,7 +35,7 @@ class Constant(Law):
     per_joint = ("values",)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        return list(each(self.values, at.n))
+        return list(per_freedom(self.values, at.n))
 
 
 def constant(values: ArrayLike) -> Constant:
@@ -76,7 +76,7 @@ class Table(Law):
 
     @property
     def traceable(self) -> bool:
-        return len(self.times) <= MOST_PIECES + 1
+        return len(self.times) <= MAX_COMPILED_INTERVALS + 1
 
     @property
     def span(self) -> tuple[float, float]:

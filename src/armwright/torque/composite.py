@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from armwright.algebra import Scalar, maximum, minimum, structural
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, Reference, each, least, shared_of, torques_of
+from armwright.torque.law import Law, Moment, Reference, per_freedom, shared_of, smallest, torques_of
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Limited(Law):
     per_joint = ("limit",)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        limits = each(self.limit, at.n)
+        limits = per_freedom(self.limit, at.n)
         return [_clipped(tau, limit) for tau, limit in zip(torques_of(self.law, at), limits, strict=True)]
 
     def __post_init__(self) -> None:
-        if least(self.limit) < 0:
+        if smallest(self.limit) < 0:
             raise InputError(f"limit = {list(self.limit)}: a torque limit is zero or more")
         super().__post_init__()
 

@@ -25,7 +25,7 @@ class Noise(Law):
 
     def torques(self, at: Moment) -> list[Scalar]:
         if not self.now or any(isinstance(x, Drawn) for x in self.now):
-            raise InputError(REFUSED)
+            raise InputError(NOISE_ERROR)
         return list(self.now)
 
     @property
@@ -36,7 +36,7 @@ class Noise(Law):
         return replace(self, now=self.draw.columns("the noise of the torques", self.draw.size or n))
 
 
-REFUSED = (
+NOISE_ERROR = (
     "noise is drawn by compiled rollouts: expected laws and events that compile and a Runge-Kutta method, or leave the "
     "noise out"
 )
@@ -55,9 +55,9 @@ def noise(draw: Draw, hold: float | None = None) -> Noise:
 
 
 def _seconds(hold: Any) -> float:
-    if isinstance(hold, bool) or not isinstance(hold, Real) or not SHORTEST <= float(hold) < math.inf:
-        raise InputError(f"hold = {hold!r}: expected seconds, {SHORTEST:g} or more")
+    if isinstance(hold, bool) or not isinstance(hold, Real) or not MIN_HOLD <= float(hold) < math.inf:
+        raise InputError(f"hold = {hold!r}: expected seconds, {MIN_HOLD:g} or more")
     return float(hold)
 
 
-SHORTEST = 1e-9
+MIN_HOLD = 1e-9
