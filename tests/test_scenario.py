@@ -63,7 +63,7 @@ def test_every_law_can_be_written_in_a_file(name: str) -> None:
     target = (given.pop("target"),) if kind.follows else ()
     assert made.law == kind.make(*target, **given)
     assert f"`{name}" in (Path(__file__).parents[1] / "docs/simulation.md").read_text()
-    for key in (key for key, needed in kind.parameters.items() if needed):
+    for key in (key for key, words in kind.parameters.items() if words.required):
         without = "".join(f"{k} = {v}\n" for k, v in given.items() if k != key)
         with pytest.raises(aw.ModelError, match=f"'{key}'.*the law '{name}' needs it"):
             parse(
