@@ -14,7 +14,7 @@ from armwright.integrate import Taylor
 from armwright.simulation import kernels
 from armwright.simulation.motion_programs import derivative, equations_of_motion
 from armwright.torque import LAWS
-from armwright.torque.runtime_parameters import is_built_in, parameterise, merged_laws
+from armwright.torque.runtime_parameters import is_built_in, merged_laws, parameterise
 from armwright.trajectory import cycloidal, normal_spline, trapezoidal
 
 ARM = aw.load("puma560_geared")

@@ -24,9 +24,9 @@ from armwright.layout import Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.references import joint_place
-from armwright.torque.runtime_parameters import Structure
 from armwright.torque import Moment
 from armwright.torque.passive import in_reverse
+from armwright.torque.runtime_parameters import Structure
 
 ModelAtFrame: TypeAlias = Callable[[str | None], Mechanism]
 """The robot looked at a frame, the tool if it has no name."""

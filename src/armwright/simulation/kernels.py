@@ -29,8 +29,8 @@ from armwright.simulation.motion_programs import (
     state_jacobian,
     view,
 )
-from armwright.torque.runtime_parameters import Structure
 from armwright.torque import Law
+from armwright.torque.runtime_parameters import Structure
 
 KEPT = 32
 """How many of each are kept."""

@@ -18,8 +18,8 @@ from armwright.errors import InputError, unknown
 from armwright.graph.expression import Expr, Graph
 from armwright.manifold import difference
 from armwright.simulation.stop_hits import NEVER, PRESSED, hits_in_step
-from armwright.torque.runtime_parameters import Structure
 from armwright.torque import Law, Moment
+from armwright.torque.runtime_parameters import Structure
 
 WITHIN = 0.01
 """Radians or metres from its target within which a joint has settled, if nothing else is said."""

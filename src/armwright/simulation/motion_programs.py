@@ -36,10 +36,10 @@ from armwright.simulation.loop_limits import within_loop_limits
 from armwright.simulation.measures import Gauged, gauged, gauged_within
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.simulation.stop_hits import stop_torques, stops_in
-from armwright.torque.runtime_parameters import Structure, is_built_in
 from armwright.torque import Law, Moment
-from armwright.torque.tracking import ReferenceInputs
 from armwright.torque.law import rates_of, shared_of
+from armwright.torque.runtime_parameters import Structure, is_built_in
+from armwright.torque.tracking import ReferenceInputs
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 

@@ -30,11 +30,11 @@ from armwright.simulation.rollout_columns import RolloutColumns
 from armwright.simulation.sample_and_hold import SamplingInstants
 from armwright.simulation.stop_hits import stops_in
 from armwright.torque import Law, Stops
-from armwright.torque.runtime_parameters import Parameterised, is_built_in, parameterise, merged_laws
-from armwright.torque.law import Reference
-from armwright.torque.conversion import law_for
-from armwright.torque.tracking import with_reference_inputs
 from armwright.torque import stops as stops_of
+from armwright.torque.conversion import law_for
+from armwright.torque.law import Reference
+from armwright.torque.runtime_parameters import Parameterised, is_built_in, merged_laws, parameterise
+from armwright.torque.tracking import with_reference_inputs
 from armwright.trace.form import straight
 
 MAX_RECORDS = 5_000_000

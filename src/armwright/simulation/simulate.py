@@ -44,8 +44,8 @@ from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stiff_friction import EXPLICIT, method_for, short_step_reason
 from armwright.simulation.stop_hits import StopHits
-from armwright.torque.random_torque import NOISE_ERROR
 from armwright.torque import Stops
+from armwright.torque.random_torque import NOISE_ERROR
 
 
 def simulate(
