@@ -203,8 +203,6 @@ def _taylor(asked: IntegrationRequest) -> Solution:
     assert plan.how.rtol is not None
     shared = plan.shared
     series = taylor_of(shared.robot, plan.numbers.structure, shared.names, max(plan.how.rtol, MACHINE_EPSILON))
-        plan.shared.robot, plan.numbers.structure, plan.shared.names, max(plan.how.rtol, MACHINE_EPSILON)
-    )
     options = {"atol": plan.how.atol, "max_step": plan.how.max_step, "numbers": plan.inputs[0]}
     solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution
