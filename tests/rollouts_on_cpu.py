@@ -12,32 +12,34 @@ import numpy as np
 from on_cpu import compiled
 
 from armwright.backends.cuda.codegen import rollout
-from armwright.backends.interface import Backend, Near
+from armwright.backends.interface import Backend, HostRollout
 from armwright.backends.interpreter import Interpreted, Swept
 
 
-class Travelling(Near):
+class Travelling(HostRollout):
     """Whole motions by the text of `backends.cuda.rollout`."""
 
     width, room = 1, sys.maxsize
 
-    def __init__(self, *of: Any, own: tuple[bool, ...] | None = None):
+    def __init__(self, *of: Any, per_rollout: tuple[bool, ...] | None = None):
         *parts, dtype = of
         motion = rollout.Motion(*parts)
         program = motion.program
         self.entries, self.dtype, self._of = len(program.outputs), np.dtype(dtype), of
-        self.own = (True,) * sum(program.sizes[2:]) if own is None else own
-        self.source = rollout.text(motion, self.own, self.dtype == np.float64)
+        self.per_rollout = (True,) * sum(program.sizes[2:]) if per_rollout is None else per_rollout
+        self.source = rollout.text(motion, self.per_rollout, self.dtype == np.float64)
 
-    def sharing(self, own: tuple[bool, ...]) -> Travelling:
-        return Travelling(*self._of, own=own[: len(self.own)])
+    def with_per_rollout(self, per_rollout: tuple[bool, ...]) -> Travelling:
+        return Travelling(*self._of, per_rollout=per_rollout[: len(self.per_rollout)])
 
-    def most(self, numbers: int) -> int:
+    def max_rollouts(self, numbers: int) -> int:
         return self.room
 
     def run(self, fields: Any, rollouts: int, threads: int = 1) -> None:
         further = {"marked": np.zeros(rollouts, np.uint8), "any": np.zeros(1, np.uint32)}
-        _known(self.source)(rollout.call({**fields, **further}, rollouts, self.own, lambda array: array.ctypes.data))
+        _known(self.source)(
+            rollout.call({**fields, **further}, rollouts, self.per_rollout, lambda array: array.ctypes.data)
+        )
 
 
 @cache

@@ -98,7 +98,9 @@ def test_parts_have_the_rollouts_of_all(monkeypatch: pytest.MonkeyPatch) -> None
     options = {"q0": aw.draws(1).uniform(-1, 1), "rollouts": 1000, "duration": 0.02, "measure": "peak_speed"}
     options["torque"] = aw.torque.noise(aw.draws(2).normal(0, 1), hold=0.01)
     whole = aw.simulate_batch(PANDA, target="cuda", **options)
-    monkeypatch.setattr("armwright.backends.cuda.host.rollout_launcher.Travelling.most", lambda self, numbers: 300)
+    monkeypatch.setattr(
+        "armwright.backends.cuda.host.rollout_launcher.Travelling.max_rollouts", lambda self, numbers: 300
+    )
     parts = aw.simulate_batch(PANDA, target="cuda", **options)
     np.testing.assert_array_equal(parts.q, whole.q)
     np.testing.assert_array_equal(parts.measured["peak_speed"], whole.measured["peak_speed"])

@@ -19,7 +19,7 @@ from armwright import torque
 from armwright.algebra import sin
 from armwright.backends.cuda.codegen import rollout
 from armwright.backends.cuda.host import rollout_launcher
-from armwright.backends.interface import BACKENDS
+from armwright.backends.interface import BACKENDS, BackendLoader
 from armwright.integrate import method
 from armwright.robot import random_tree
 from armwright.simulation.kernels import motion_of
@@ -33,7 +33,7 @@ SLOPE = aw.torque.pd([0.5, -0.3], kp=20, kd=2)
 
 @pytest.fixture(autouse=True)
 def text_is_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BACKENDS, "text", "rollouts_on_cpu")
+    monkeypatch.setitem(BACKENDS.built_in, "text", BackendLoader("text", "rollouts_on_cpu:BACKEND"))
 
 
 def both(*given: Any, within: float = 1e-12, **options: Any) -> aw.simulation.BatchRun:

@@ -13,7 +13,7 @@ from conftest import HERE
 import armwright as aw
 from armwright import events, torque
 from armwright.algebra import sin
-from armwright.backends.interface import ENDED
+from armwright.backends.interface import ENDED_BY_EVENT
 from armwright.backends.llvm import native
 from armwright.errors import InputError, SimulationError, SimulationWarning, SlowWarning, UnknownNameError
 from armwright.robot import Robot, random_tree
@@ -103,7 +103,9 @@ def test_every_backend_ends_every_rollout_by_its_own_event(integrator: str, targ
     y = planned.layout.joined({"q": np.tile(q0, (3, 1)), "qd": qd}, (3,))
     rollouts = Rollouts(planned, kernel, y, levels[:, None])
     rollouts.travel(1, False)
-    assert rollouts.lanes["state"][:3].tolist() == [ENDED, ENDED, 0] and rollouts.lanes["event"][:3].tolist() == [
+    assert rollouts.lanes["stop_reason"][:3].tolist() == [ENDED_BY_EVENT, ENDED_BY_EVENT, 0] and rollouts.lanes[
+        "event"
+    ][:3].tolist() == [
         1,
         1,
         0,

@@ -11,7 +11,7 @@ from on_cpu import needs_compiler
 
 import armwright as aw
 from armwright.algebra import dot
-from armwright.backends.interface import BACKENDS
+from armwright.backends.interface import BACKENDS, BackendLoader
 from armwright.errors import InputError
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.sample_and_hold import SamplingInstants
@@ -73,7 +73,7 @@ OTHERS = ["python", pytest.param("text", marks=needs_compiler)]
 @pytest.mark.parametrize("how", METHODS, ids=["fixed", "odd", "chosen"])
 @pytest.mark.parametrize("target", OTHERS)
 def test_every_target_draws_the_same(target: str, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BACKENDS, "text", "rollouts_on_cpu")
+    monkeypatch.setitem(BACKENDS.built_in, "text", BackendLoader("text", "rollouts_on_cpu:BACKEND"))
     options = {
         "q0": [[0, 0], [0.1, 0.2], [0.05, 0]], "start": [0.0, 0.31, 0.1], "duration": 0.1, "every": 0.03,
         "measure": ["peak_torque", "energy"], "keep": True, "events": [aw.events.position("joint1", 0.045)], **how,
@@ -85,7 +85,7 @@ def test_every_target_draws_the_same(target: str, how: dict[str, Any], monkeypat
 
 @needs_compiler
 def test_parts_have_the_noise_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BACKENDS, "text", "rollouts_on_cpu")
+    monkeypatch.setitem(BACKENDS.built_in, "text", BackendLoader("text", "rollouts_on_cpu:BACKEND"))
     options = {"q0": aw.draws(1).uniform(-1, 1), "start": np.arange(7.0), "duration": 0.05, "every": 0.05}
     whole = aw.simulate_batch(RR, LAW, rollouts=7, target="text", **options)
     monkeypatch.setattr("rollouts_on_cpu.Travelling.room", 3)

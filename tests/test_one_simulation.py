@@ -84,7 +84,7 @@ def test_every_backend_takes_the_steps_of_the_interpreter(name: str) -> None:
         assert np.array_equal(got.steps, meant.steps)
         assert np.array_equal(got.rejected, meant.rejected)
         close(got.states, meant.states, 1e-11)
-        for lane in ("t", "h", "previous", "held", "state"):
+        for lane in ("t", "h", "previous_error", "rejected_last", "stop_reason"):
             assert np.allclose(got.lanes[lane][:1], meant.lanes[lane][:1], rtol=1e-6, atol=0)
 
 

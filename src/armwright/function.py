@@ -62,7 +62,9 @@ class Function:
         if record.of_frame:
             _ = robot.end
         made = backend(target)
-        self._form = form_of(record, robot, formulation is not None, vary, made.unrolled, made.slower.get(record.name))
+        self._form = form_of(
+            record, robot, formulation is not None, vary, made.max_unrolled_joints, made.loop_sizes.get(record.name)
+        )
         self._subject = Subject(robot, record, self.dtype)
         self.arguments = (*record.arguments, *vary)
         # a varied parameter of one number has no axis of its own
@@ -187,7 +189,7 @@ class Function:
     @property
     def _solves(self) -> bool:
         """Whether systems of equations are solved in a loop."""
-        return self.robot.n >= backend(self.target).solves
+        return self.robot.n >= backend(self.target).solve_loop_size
 
     def _traced(self, loads: tuple[str, ...], looped: bool) -> Traced:
         asked = Request(self.problem, self.robot, loads, self.vary, looped)
@@ -242,7 +244,7 @@ class Function:
         return self._kernel(())
 
     def _too_long(self, what: str) -> str:
-        return too_long(self.robot, what, longest=backend(self.target).unrolled)
+        return too_long(self.robot, what, longest=backend(self.target).max_unrolled_joints)
 
     def _kernel(self, loads: tuple[str, ...]) -> Kernel:
         if loads not in self._kernels:
@@ -274,7 +276,7 @@ class Function:
     @cached_property
     def _card(self) -> Any:
         """Where arrays may be besides NumPy's, if anywhere."""
-        return backend(self.target).card
+        return backend(self.target).device
 
     def _checked(
         self,

@@ -22,8 +22,7 @@ IMPULSE = 6
 class Layout:
     """Named parts one after the other, each of some entries; the first `controlled` entries count in an error.
 
-    `unit_vectors` are ranges (first, end) of entries whose squares sum to one: a quaternion, or cosine and sine of an
-    angle.
+    `unit_vectors` are slices (begin, end) of unit length: a quaternion, or cosine and sine of an angle.
     """
 
     parts: tuple[tuple[str, int], ...]

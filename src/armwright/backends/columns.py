@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from armwright.arrays import package
-from armwright.backends.interface import Repeated
+from armwright.backends.interface import BasicKernel
 
 
-class Columns(Repeated):
+class Columns(BasicKernel):
     """M(q), of a kernel that has torques (q, qd, qdd) without gravity: column j is that of a unit of qdd j, at rest.
 
     M is symmetric: a column is written as a row, so that its numbers lie together.

@@ -1,17 +1,16 @@
-"""What a backend is: whatever turns programs into something that runs.
+"""The contract of a backend: kernels, loops, rollouts and searches made from programs.
 
-A backend makes three things, each for a dtype: a kernel (a program, computed for every state of a batch), a loop (the
-steps of a recursion, run along chains of any length) and a rollout (the derivative of a state, integrated in time for
-many rollouts at once, until events end them; a layout says which entries of the state count in its error and which are
-quaternions, that every step leaves at unit length and whose derivative is as many times as long as they are). The
-interpreter (`interpreter`) is the definition of all three; every other backend is tested against it. One may make whole
-searches of inverse kinematics as well, which `kinematics.search` defines. `BACKENDS` is the one list of backends: a new
-one is an entry here and a module that has a `BACKEND`.
+A backend makes each of these for one dtype. A kernel computes a program for every state of a batch. A loop runs the
+steps of a recursion along chains of any length. A rollout integrates the derivative of a state in time, for many
+rollouts at once, until events end them; a `Layout` tells which entries of the state count in its error, and which are
+unit vectors, normalised after every step. A search solves inverse kinematics (`kinematics.search` defines it).
+
+`interpreter` defines all of them; every other backend is tested against it. `BACKENDS` is the list of all backends.
 """
 
 from __future__ import annotations
 
-import concurrent.futures.thread  # noqa: F401  (before MAKING is registered, see there)
+import concurrent.futures.thread  # noqa: F401  (before COMPILE_LOCK is registered, see there)
 import logging  # noqa: F401  (as well)
 import os
 import sys
@@ -26,28 +25,22 @@ from numpy.typing import NDArray
 
 from armwright.algebra import Array
 from armwright.draws import Drawn, Which
-from armwright.errors import unknown
+from armwright.errors import InputError, unknown
 from armwright.graph.program import Program
 from armwright.integrate.control import Gains
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
-
-BACKENDS = {
-    "cpu": "armwright.backends.llvm.backend",
-    "cuda": "armwright.backends.cuda.backend",
-    "python": "armwright.backends.interpreter",
-}
-"""The module of each target; one is imported when something is compiled for it."""
+from armwright.registry import Registry
 
 
 class Kernel(Protocol):
-    """A program, or sweeps along a chain, ready to run."""
+    """A compiled program or chain loop."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the result of one state."""
+        """The shape of the result of one state."""
 
     @property
     def source(self) -> str:
@@ -57,20 +50,23 @@ class Kernel(Protocol):
         """Fill `out` (states, outputs) from arrays (states, entries); False if a result is not finite."""
 
     def series(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
-        """`run` so many times, on arrays (times, states, entries) and `out` (times, states, outputs), in this order.
+        """`run` for every time in turn, on arrays (times, states, entries) and `out` (times, states, outputs).
 
-        What a state is given may be what was found for that state, and no other, at an earlier time.
+        An input of a state may be a result of the same state at an earlier time.
         """
 
-    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of one state, arrays (entries,) in and a new array out; what it cannot take it hands to `ask`.
+    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of one state: arrays (entries,) in, a new array out.
 
-        It holds `ask` and nothing else: `ask` must keep this kernel alive.
+        It passes arguments that it cannot handle to `fallback`, which must keep this kernel alive.
         """
 
 
-class Repeated:
-    """Base of kernels that have no faster way to go through a series."""
+class BasicKernel:
+    """Base of kernels that compute a series by one run for each time."""
+
+    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        return fallback
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         raise NotImplementedError
@@ -81,7 +77,7 @@ class Repeated:
 
 
 class Rollout(Protocol):
-    """The motion of many rollouts, ready to run. `width` is how many of them go together."""
+    """A compiled motion of many rollouts, of which `width` are computed together."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -93,103 +89,160 @@ class Rollout(Protocol):
     def source(self) -> str: ...
     @property
     def arrays(self) -> Any:
-        """The module whose arrays it is given: NumPy, or one alike where it computes elsewhere."""
+        """The module of its arrays: NumPy, or CuPy for a GPU."""
 
     @property
-    def own(self) -> tuple[bool, ...] | None:
-        """Which of the open numbers are rows of p; None for all. The others are the same for all rollouts."""
+    def per_rollout(self) -> tuple[bool, ...] | None:
+        """The runtime parameters that are rows of p; None for all. The others are equal for all rollouts."""
 
-    def sharing(self, own: tuple[bool, ...]) -> Rollout:
-        """The same for rollouts that have only some open numbers for their own, if that is worth anything."""
+    def with_per_rollout(self, mask: tuple[bool, ...]) -> Rollout:
+        """Return a rollout in which only the runtime parameters of the mask differ; it may have more rows of p."""
 
-    def most(self, numbers: int) -> int:
-        """How many rollouts there is memory for at a time, if each takes so many numbers."""
+    def max_rollouts(self, numbers: int) -> int:
+        """Return the number of rollouts that fit in memory, each with so many numbers."""
 
-    def draw(self, out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
-        """Fill `out` (turns, rollouts) with what is drawn for each of them at its turns, (turns, 1) or one for each."""
+    def draw(self, out: Any, drawn: Drawn, which: Which, instants: Array) -> None:
+        """Fill `out` (instants, rollouts) with random numbers; instants are (instants, 1) or (instants, rollouts)."""
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
-        """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
+        """Integrate to the times of the records, changing the arrays in place (see `ROLLOUT_FIELDS`)."""
 
 
-class Near:
-    """Base of rollouts that are computed in the memory of this process."""
+class HostRollout:
+    """Base of rollouts that use the memory of this process."""
 
     arrays: Any = np
-    own: tuple[bool, ...] | None = None
+    per_rollout: tuple[bool, ...] | None = None
 
-    def sharing(self, own: tuple[bool, ...]) -> Self:
-        del own
+    def with_per_rollout(self, mask: tuple[bool, ...]) -> Self:
+        del mask
         return self
 
-    def most(self, numbers: int) -> int:
+    def max_rollouts(self, numbers: int) -> int:
         del numbers
         return sys.maxsize
 
     @staticmethod
-    def draw(out: Array, drawn: Drawn, which: Which, turns: Array) -> None:
-        out[...] = drawn.numbers(which, out.shape[1], turns)
+    def draw(out: Array, drawn: Drawn, which: Which, instants: Array) -> None:
+        out[...] = drawn.numbers(which, out.shape[1], instants)
+
+
+def _interpreted_loop(chain: ChainLoop, tables: ChainTables, dtype: str) -> Kernel:
+    return backend("python").loop(chain, tables, dtype)
+
+
+def _interpreted_rollout(
+    program: Program, steps: Steps, layout: Layout, events: EventProgram | None, gauge: Gauge | None, dtype: str
+) -> Rollout:
+    return backend("python").rollout(program, steps, layout, events, gauge, dtype)
 
 
 @dataclass(frozen=True)
 class Backend:
-    """What makes them, each for one of the kinds of numbers it computes with, `dtypes`, which it is given last."""
+    """The functions that compile for one target; each takes the dtype, one of `dtypes`, as its last argument.
 
-    kernel: Callable[[Program, str], Kernel]
-    loop: Callable[[Rolled, Tables, str], Kernel]
-    rollout: Callable[[Program, Steps, Layout, Watch | None, Gauge | None, str], Rollout]
-    dtypes: tuple[str, ...] = ("float64", "float32")
-    solves: int = 18
-    """Coordinates from which on systems of equations are solved in a loop.
-
-    On a CPU that takes as long for a quadruped as straight code does and compiles in half the time; of a humanoid two
-    thirds as long, in a quarter of the time. Of smaller robots straight code is up to 1.6 times as fast.
+    Only `kernel` is required: loops and rollouts default to those of the interpreter.
     """
 
-    unrolled: int | None = None
-    """Joints of the longest chain whose problems are straight code, if not as many as anywhere."""
+    kernel: Callable[[Program, str], Kernel]
+    loop: Callable[[ChainLoop, ChainTables, str], Kernel] = _interpreted_loop
+    rollout: Callable[[Program, Steps, Layout, EventProgram | None, Gauge | None, str], Rollout] = _interpreted_rollout
+    dtypes: tuple[str, ...] = ("float64", "float32")
+    solve_loop_size: int = 18
+    """The number of coordinates from which systems of equations are solved in a loop, not in straight code.
 
-    slower: Mapping[str, int] = field(default_factory=dict)
-    """Problems whose straight code is slower, from so many joints on, than a loop along a chain."""
+    On a CPU the loop takes as long for a quadruped and compiles in half the time; for a humanoid it takes two thirds of
+    the time and compiles in a quarter. For smaller robots straight code is up to 1.6 times as fast.
+    """
 
-    card: Any = None
-    """What takes arrays of other packages that lie where it computes, and gives them back."""
+    max_unrolled_joints: int | None = None
+    """The number of joints up to which a chain has straight code; None for the default."""
 
-    search: Callable[[Program, Sought, Rules, str], Search] | None = None
-    """Whole searches for positions; without, `kinematics.search` goes on by kernels of single steps."""
+    loop_sizes: Mapping[str, int] = field(default_factory=dict)
+    """The number of joints from which a chain loop is faster than straight code, by problem."""
+
+    device: Any = None
+    """The module or object that accepts and returns the arrays of other packages on this device."""
+
+    search: Callable[[Program, SearchSpace, SearchSettings, str], Search] | None = None
+    """A compiled inverse-kinematics search; without it, `kinematics.search` calls kernels of single steps."""
+
+
+class BackendLoader:
+    """A backend given as an object, a function that returns it, or "module:NAME", imported when first used."""
+
+    def __init__(self, name: str, source: Backend | Callable[[], Backend] | str) -> None:
+        self.name, self.source = name, source
+        self._backend: Backend | None = None
+
+    def __call__(self) -> Backend:
+        """Return the backend."""
+        if self._backend is None:
+            source = self.source
+            if isinstance(source, str):
+                module, _, attribute = source.partition(":")
+                found = getattr(import_module(module), attribute, None)
+                source = found if found is not None else self.source
+            made = source if isinstance(source, Backend) else source() if callable(source) else source
+            if not isinstance(made, Backend):
+                raise InputError(f"backend {self.name!r} from {self.source!r} is {made!r}; expected a Backend")
+            self._backend = made
+        return self._backend
+
+
+def _accept(name: str, entry: Any) -> BackendLoader:
+    """Return the loader of a registered backend."""
+    parts = entry.split(":") if isinstance(entry, str) else []
+    named = len(parts) == 2 and all(part.isidentifier() for part in (*parts[0].split("."), parts[1]))
+    if not (named or isinstance(entry, Backend) or callable(entry)):
+        raise InputError(
+            f'backend {name!r} is {entry!r}; expected a Backend, a function that returns one, or text "module:NAME"'
+        )
+    return BackendLoader(name, entry)
+
+
+_BUILT_IN = {
+    "cpu": "armwright.backends.llvm.backend:BACKEND",
+    "cuda": "armwright.backends.cuda.backend:BACKEND",
+    "python": "armwright.backends.interpreter:BACKEND",
+}
+
+BACKENDS = Registry("backend", {name: BackendLoader(name, place) for name, place in _BUILT_IN.items()}, _accept)
+"""The backend of each target; its module is imported when something is compiled for it."""
 
 
 def backend(target: str) -> Backend:
-    """The backend of a target."""
+    """Return the backend of a target."""
     if not isinstance(target, str) or target not in BACKENDS:
         raise unknown("target", target, BACKENDS)
-    with MAKING:
-        made: Backend = import_module(BACKENDS[target]).BACKEND
-    return made
+    with COMPILE_LOCK:
+        return BACKENDS[target]()
 
 
-MAKING = threading.RLock()
-"""Held while something is made ready to run. A process that forks waits for it: its child could not finish that.
+COMPILE_LOCK = threading.RLock()
+"""Held during compilation. A process that forks waits for it, as its child could not finish a compilation.
 
-What is made may be logged, so who forks must have this before the lock of the logging module, which waits likewise: of
-two, the one that registered later is asked first. And no module may register while somebody waits for this one, as that
-of thread pools would if it were imported then: after the fork it would release what it has not acquired.
+Compilation may log, so a fork must acquire this lock before that of the logging module: fork handlers run in the
+reverse order of their registration. Modules that register handlers of their own, such as thread pools, are imported
+first: one imported while a fork waits would release a lock that it has not acquired.
 """
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=MAKING.acquire, after_in_parent=MAKING.release, after_in_child=MAKING.release)
+    os.register_at_fork(
+        before=COMPILE_LOCK.acquire, after_in_parent=COMPILE_LOCK.release, after_in_child=COMPILE_LOCK.release
+    )
 
 
 # Loops over the joints of a chain
 
-KINDS = ("revolute", "prismatic")
+CHAIN_JOINTS = ("revolute", "prismatic")
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """One way along the chain: step(carry, parameters, *inputs, *records of earlier sweeps) -> carry, record.
+class ChainSweep:
+    """One pass along the chain: step(carry, parameters, *inputs, *records of earlier sweeps) -> carry, record.
 
-    The last sweep has its result in place of a record: one number.
+    `outward` passes go from the base to the tip. The last one has the result, one number, in place of a record.
     """
 
     outward: bool
@@ -200,22 +253,22 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Rolled:
-    """Sweeps over a chain; `inputs` are the arrays they read, with the entries each has per joint."""
+class ChainLoop:
+    """Sweeps along a chain; `inputs` are the arrays that they read, with the number of entries per joint."""
 
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[ChainSweep, ...]
     inputs: Mapping[str, int]
     parameters: int
 
     def digest(self) -> str:
-        """A name for exactly this computation."""
-        steps = [f"{s.outward} {s.reads} {s.steps[kind].digest()}" for s in self.sweeps for kind in KINDS]
+        """Return a name for exactly this computation."""
+        steps = [f"{s.outward} {s.reads} {s.steps[kind].digest()}" for s in self.sweeps for kind in CHAIN_JOINTS]
         return "|".join([repr(self.inputs), *steps])
 
 
 @dataclass(frozen=True)
-class Tables:
-    """One row of parameters per joint, its kind (0 revolute, 1 prismatic), and what each sweep starts with."""
+class ChainTables:
+    """One row of parameters per joint, the joint types (0 revolute, 1 prismatic), and the first carry of each sweep."""
 
     parameters: Array
     kinds: NDArray[np.uint8]
@@ -224,58 +277,72 @@ class Tables:
 
 # Motions of many rollouts
 
-LANES = ("t", "h", "previous", "held", "accepted", "rejected", "state", "event", "late")
-"""What each rollout has one number of: `previous` and `held` are the memory of `integrate.control.Rule`.
+ROLLOUT_SCALARS = (
+    *("t", "h", "previous_error", "rejected_last", "accepted", "rejected", "stop_reason", "event", "start_offset"),
+)
+"""The fields with one number for each rollout; `previous_error` and `rejected_last` are those of `control.Rule`.
 
-`event` is zero until an event ends the rollout, which it then names, from one on; below zero nothing is watched.
-`late` is how much later than `times` say its records are.
+`event` is zero until an event ends the rollout, then its number, from one on; a negative value disables events.
+`start_offset` is added to the `times` of the records.
 """
 
-WHOLE = ("count", "stride", "rows", "limit")
-FIELDS = ("y", "p", *LANES, "records", "totals", "times", *WHOLE, "substeps", "options", "stop")
-"""What a rollout is given: arrays, and the whole numbers in `WHOLE`.
+INTEGER_FIELDS = ("count", "stride", "rows", "limit")
+ROLLOUT_FIELDS = (
+    "y",
+    "p",
+    *ROLLOUT_SCALARS,
+    "records",
+    "totals",
+    "times",
+    *INTEGER_FIELDS,
+    "substeps",
+    "options",
+    "stop",
+)
+"""The fields of a rollout: arrays, and the integers of `INTEGER_FIELDS`.
 
-y (entries, stride), p (parameters, stride) and the lanes (stride,) are where the rollouts are, and are changed in
-place; records (count, entries, stride) are filled at `times` (count,), which are reached in `substeps` (count,) equal
-steps, or in as many as the error estimate needs, at most `limit` from one record to the next. Records are `rows` rows
-apart: `entries`, or 0 where each takes the place of the one before. totals (gauges, stride) are what a `Gauge` has
-found so far. Once `stop` (1,), a whole number that another thread may write, is not zero, every rollout stays where it
-is after the step it is in: y and t say where, and later records are not written. Where a rollout has only some open
-numbers for its `own`, p has no rows but these, and `shared` has the others.
+y (entries, stride), p (parameters, stride) and the scalars (stride,) are the current states, changed in place. records
+(count, entries, stride) are filled at `times` (count,). Each is reached in `substeps` (count,) equal steps, or in as
+many as the error estimate needs, at most `limit`. Records are `rows` rows apart: `entries`, or 0 to overwrite one
+record. totals (gauges, stride) are the values of a `Gauge`. Another thread may set the integer `stop` (1,): every
+rollout then stops after its current step, with y and t as they are, and writes no further record. p has only the
+parameters in `per_rollout`, if the rollout has such a mask; `shared` has the others.
 """
 
-OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "retry", "shrink", "grow", "hold")
-"""What the options hold, one number each: tolerances, the longest step, and `integrate.control.Gains`."""
+STEP_OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "retry", "shrink", "grow", "hold")
+"""The numbers in `options`: tolerances, the longest step, and `integrate.control.Gains`."""
 
 
-def options_of(gains: Gains, rtol: float, atol: float, longest: float, dtype: str) -> Array:
-    """The numbers of `OPTIONS`; a step without bound is one that no motion lasts."""
-    given = {"rtol": rtol, "atol": atol, "longest": min(longest, 1e30), **vars(gains)}
-    return np.array([given[name] for name in OPTIONS], dtype=dtype)
+def step_options(gains: Gains, rtol: float, atol: float, longest: float, dtype: str) -> Array:
+    """Return the numbers of `STEP_OPTIONS`; an unbounded step becomes 1e30 s."""
+    values = {"rtol": rtol, "atol": atol, "longest": min(longest, 1e30), **vars(gains)}
+    return np.array([values[name] for name in STEP_OPTIONS], dtype=dtype)
 
 
-BROKEN, TOO_SMALL, TOO_MANY, UNSEEN, ENDED = 1, 2, 3, 4, 5
-"""Why a rollout cannot go on, in `state`: a derivative is not finite; a step below rounding; too many steps; an event
-that is not a number. Or it has been ended by an event, and stays where that was found."""
+NOT_FINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, EVENT_NOT_FINITE, ENDED_BY_EVENT = 1, 2, 3, 4, 5
+"""The values of `stop_reason`. A rollout that an event ended keeps the state of the event."""
 
 
-class Watch(NamedTuple):
-    """Events: a program with as many outputs, of what the derivative is of, and whether each happens where its output
-    crosses zero upwards (1), downwards (-1) or either way (0)."""
+class EventProgram(NamedTuple):
+    """A program of the arguments of the derivative with one output for each event.
+
+    An event happens where its output crosses zero upwards (1), downwards (-1) or either way (0).
+    """
 
     program: Program
     directions: tuple[int, ...]
 
     def digest(self) -> str:
+        """Return a name for exactly these events."""
         return f"{self.program.digest()}|{self.directions}"
 
 
 class Gauge(NamedTuple):
-    """What is measured where a stretch begins and at every record: a program of what the derivative is of.
+    """Measures of a motion: a program of the arguments of the derivative, evaluated at the start and at every record.
 
-    Of its first outputs the `largest` are kept, of the next `integrals` over time from record to record (trapezoids),
-    of all others the last. Of those of `within`, a program of the start and the end of a step (t, y, p, t, y), the
-    largest of all steps are kept, in totals after the others.
+    Of the first outputs the `largest` values are kept, of the next the `integrals` over time (by trapezoids from record
+    to record), of the others the last values. `within` is a program of the start and the end of a step (t, y, p, t, y):
+    the largest values over all steps follow in the totals.
     """
 
     program: Program
@@ -285,20 +352,21 @@ class Gauge(NamedTuple):
 
     @property
     def at_records(self) -> int:
-        """How many numbers are looked at at records."""
+        """The number of outputs evaluated at records."""
         return len(self.program.outputs)
 
     @property
     def in_steps(self) -> int:
-        """How many numbers are looked at in every step."""
+        """The number of outputs evaluated in every step."""
         return 0 if self.within is None else len(self.within.outputs)
 
     @property
     def totals(self) -> int:
-        """How many numbers are kept."""
+        """The number of values kept."""
         return self.at_records + self.in_steps
 
     def digest(self) -> str:
+        """Return a name for exactly these measures."""
         within = "" if self.within is None else f"|{self.within.digest()}"
         return f"{self.program.digest()}|{self.largest}|{self.integrals}{within}"
 
@@ -307,8 +375,8 @@ class Gauge(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rules:
-    """How positions are searched for: `kinematics.search` has the numbers, and says what they mean."""
+class SearchSettings:
+    """The numbers of an inverse-kinematics search; `kinematics.search` has their values and meaning."""
 
     steps: int
     undisturbed: int
@@ -323,40 +391,40 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Sought:
-    """What is known of each entry of q: its limits, whether whole turns change nothing, and which are quaternions.
+class SearchSpace:
+    """The limits of each entry of q, which entries are periodic, and the slices of q that are unit vectors.
 
-    `length` makes metres of the errors of positions.
+    `length` converts the position errors of the program to metres.
     """
 
     low: tuple[float, ...]
     high: tuple[float, ...]
-    turning: tuple[bool, ...]
+    periodic: tuple[bool, ...]
     unit_vectors: tuple[tuple[int, int], ...]
     length: float
 
 
-class Hits(NamedTuple):
-    """Positions (targets, nq), their errors (targets, 2) in metres and radians, and which are solutions (targets,).
+class SearchResult(NamedTuple):
+    """Positions (targets, nq), their errors (targets, 2) in metres and radians, and a flag `solved` (targets,).
 
-    And how many are not, and whether some of what was given is no pose, or no position.
+    `unsolved` counts targets without a solution; `invalid` tells that an input is no pose or no position.
     """
 
     q: Any
     error: Any
     solved: Any
-    missed: int
-    wrong: bool
+    unsolved: int
+    invalid: bool
 
 
 class Search(Protocol):
-    """Whole searches, by a program of one step: of q and `wanted`, poses and the damping, to q and squared errors."""
+    """A compiled search around a program of one step: (q, poses and damping) -> (q, squared errors)."""
 
     def table(self, q: Array, far: Array) -> Any:
-        """Positions (starts, nq) to start from, and (starts, 1 + 12 frames) by which they are chosen, for `run`.
+        """Return the table of starts for `run`: positions (starts, nq) and their features (starts, 1 + 12 frames).
 
-        How far a start is from poses is the first number less the product of the others with those of the poses.
+        The distance of a start from poses is its first feature minus the product of the others with those of the poses.
         """
 
-    def run(self, T: Any, q0: Any, table: Any, tolerance: float, attempts: int) -> Hits:
-        """For poses T (targets, 16 frames), from q0 (targets, nq), if it is not None, and then from the table."""
+    def run(self, T: Any, q0: Any, table: Any, tolerance: float, attempts: int) -> SearchResult:
+        """Search for poses T (targets, 16 frames), from q0 (targets, nq) unless it is None, then from the table."""

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.backends.interface import (
-    BROKEN,
-    ENDED,
-    KINDS,
-    OPTIONS,
-    TOO_MANY,
-    TOO_SMALL,
-    UNSEEN,
+    CHAIN_JOINTS,
+    ENDED_BY_EVENT,
+    EVENT_NOT_FINITE,
+    NOT_FINITE,
+    STEP_OPTIONS,
+    STEP_TOO_SMALL,
+    TOO_MANY_STEPS,
     Backend,
+    BasicKernel,
+    ChainLoop,
+    ChainTables,
+    EventProgram,
     Gauge,
-    Near,
-    Repeated,
-    Rolled,
-    Tables,
-    Watch,
+    HostRollout,
 )
 from armwright.graph.draw import listing
 from armwright.graph.interpret import interpret
-from armwright.graph.program import Advance, Equations, Program
+from armwright.graph.program import Equations, FinalState, FinalStateJacobian, Integration, Program
 from armwright.integrate import events
 from armwright.integrate.control import Gains, Rule, mean_square
 from armwright.integrate.march import nowhere_else
@@ -49,7 +49,7 @@ def computed(program: Program, arrays: Sequence[Array]) -> list[Any]:
         return interpret(program.outputs, values, arrays[0].dtype.type)
 
 
-class Interpreted(Repeated):
+class Interpreted(BasicKernel):
     """One program."""
 
     def __init__(self, program: Program, dtype: str) -> None:
@@ -63,8 +63,8 @@ class Interpreted(Repeated):
         return ask
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
-        if self._program.advance is not None:
-            out[...] = advanced(self._program, self._program.advance, arrays)
+        if self._program.integration is not None:
+            out[...] = integrated(self._program, self._program.integration, arrays)
             return bool(np.isfinite(out).all())
         values, left = computed(self._program, arrays), self._program.equations
         if left is not None:
@@ -75,74 +75,84 @@ class Interpreted(Repeated):
         return bool(np.isfinite(out).all() and all(np.isfinite(array).all() for array in arrays))
 
 
-def advanced(program: Program, advance: Advance, arrays: Sequence[Array]) -> Array:
-    """The results (states, entries) of a program that advances."""
-    *given, plan = arrays
-    nq, h, count = program.sizes[0], plan[:, :1], int(plan[0, 1])
-    held = given[2:-1] if advance.pull else given[2:]
-    inner = advance.without(program)
+Stages: TypeAlias = Callable[[Array], tuple[list[Array], Array]]
+"""A function of a state that returns the states of all stages, and the end of the step before normalisation."""
 
-    def rates(y: Array) -> Array:
-        return _stacked(computed(advance.rates or inner, [y[:, :nq], y[:, nq:], *held]), y)
+
+def integrated(program: Program, integration: Integration, arrays: Sequence[Array]) -> Array:
+    """Return the results (states, entries) of a program with an integration."""
+    *inputs, plan = arrays
+    nq, h, count = program.sizes[0], plan[:, :1], int(plan[0, 1])
+    constants = [arrays[k] for k in integration.constants(program)]
+    rates = integration.rates_of(program)
 
     def stages(y: Array) -> tuple[list[Array], Array]:
-        """Where derivatives are taken, and where they lead before lengths are made ones."""
         places, slopes = list[Array](), list[Array]()
-        for row in advance.a[: len(advance.b)]:
-            places.append(y + h * sum((a * k for a, k in zip(row, slopes, strict=True)), start=np.zeros_like(y)))
-            slopes.append(rates(places[-1]))
-        return places, y + h * sum(b * k for b, k in zip(advance.b, slopes, strict=True))
+        for row in integration.a[: len(integration.b)]:
+            x = y + h * sum((a * k for a, k in zip(row, slopes, strict=True)), start=np.zeros_like(y))
+            places.append(x)
+            slopes.append(_stacked(computed(rates, [x[:, :nq], x[:, nq:], *constants]), y))
+        return places, y + h * sum(b * k for b, k in zip(integration.b, slopes, strict=True))
 
-    if advance.rates is not None and not advance.pull:
-        return _slopes(program, advance, arrays, stages)
-    y, kept = np.concatenate(given[:2], axis=1), list[Array]()
+    if isinstance(integration, FinalStateJacobian):
+        return _jacobian(program, integration, arrays, stages)
+    states = [np.concatenate(inputs[:2], axis=1)]
     for _ in range(count):
-        kept.append(y)
-        y = stages(y)[1].copy()
-        for begin, end in advance.unit_vectors:
+        y = stages(states[-1])[1].copy()
+        for begin, end in integration.unit_vectors:
             y[:, begin:end] /= np.linalg.norm(y[:, begin:end], axis=1, keepdims=True)
-    if advance.rates is None:
-        return y
-    m, total = y.shape[1], np.zeros((len(y), program.results), y.dtype)
-    total[:, :m] = given[-1]
-    for y in reversed(kept):
+        states.append(y)
+    if isinstance(integration, FinalState):
+        return states[-1]
+    return _gradient(program, integration, arrays, stages, states[:-1])
+
+
+def _gradient(
+    program: Program, integration: Integration, arrays: Sequence[Array], stages: Stages, states: Sequence[Array]
+) -> Array:
+    """Return the gradient by every argument: backwards from the states at which the steps begin."""
+    *_, seed, plan = arrays
+    nq, h = program.sizes[0], plan[:, :1]
+    constants, inner = [arrays[k] for k in integration.constants(program)], integration.stage_program(program)
+    m, total = seed.shape[1], np.zeros((len(seed), program.results), seed.dtype)
+    total[:, :m] = seed
+    for y in reversed(states):
         places, end_of_step = stages(y)
-        for begin, end in advance.unit_vectors:
+        for begin, end in integration.unit_vectors:
             x, g = end_of_step[:, begin:end], total[:, begin:end]
             square = np.sum(x * x, axis=1, keepdims=True)
             g[...] = (g - x * (np.sum(x * g, axis=1, keepdims=True) / square)) / np.sqrt(square)
         pulled: dict[int, Array] = {}
-        for i in reversed(range(len(advance.b))):
-            later = sum((advance.a[j][i] * pulled[j][:, :m] for j in pulled), start=np.zeros_like(y))
-            seeds = h * (advance.b[i] * total[:, :m] + later)
-            there = [places[i][:, :nq], places[i][:, nq:], *held, seeds]
+        for i in reversed(range(len(integration.b))):
+            later = sum((integration.a[j][i] * pulled[j][:, :m] for j in pulled), start=np.zeros_like(y))
+            seeds = h * (integration.b[i] * total[:, :m] + later)
+            there = [places[i][:, :nq], places[i][:, nq:], *constants, seeds]
             pulled[i] = _stacked(computed(inner, there), total)
         total = total + sum(pulled.values())
     return total
 
 
-def _slopes(
-    program: Program, advance: Advance, arrays: Sequence[Array], stages: Callable[[Array], tuple[list[Array], Array]]
-) -> Array:
-    """The derivatives of where a program leads, carried through all stages."""
-    *given, plan = arrays
-    n, h, y = program.sizes[1], plan[:, :1, None], np.concatenate(given[:2], axis=1)
+def _jacobian(program: Program, integration: Integration, arrays: Sequence[Array], stages: Stages) -> Array:
+    """Return the derivatives of the final state, carried through all stages."""
+    *inputs, plan = arrays
+    n, h, y = program.sizes[1], plan[:, :1, None], np.concatenate(inputs[:2], axis=1)
+    inner = integration.stage_program(program)
     dq, dv = (np.tile(np.eye(n, 3 * n, part * n, dtype=y.dtype), (len(y), 1, 1)) for part in range(2))
     for _ in range(int(plan[0, 1])):
         places, end = stages(y)
         moving, gaining = list[Array](), list[Array]()
-        for row, place in zip(advance.a, places, strict=False):
+        for row, place in zip(integration.a, places, strict=False):
             dqi, dvi = (
                 x + h * sum((a * rate for a, rate in zip(row, rates, strict=True)), start=np.zeros_like(x))
                 for x, rates in ((dq, moving), (dv, gaining))
             )
-            F = _stacked(computed(advance.without(program), [place[:, :n], place[:, n:], *given[2:]]), y)
+            F = _stacked(computed(inner, [place[:, :n], place[:, n:], *inputs[2:]]), y)
             F = F if program.equations is None else solved(program.equations, F.T).T
             by_q, by_qd, by_tau = np.moveaxis(F.reshape(-1, 3, n, n), 1, 0)
             moving.append(dvi)
             gaining.append(by_q @ dqi + by_qd @ dvi + np.concatenate([np.zeros((len(y), n, 2 * n)), by_tau], axis=2))
-        dq = dq + h * sum(b * rate for b, rate in zip(advance.b, moving, strict=True))
-        dv = dv + h * sum(b * rate for b, rate in zip(advance.b, gaining, strict=True))
+        dq = dq + h * sum(b * rate for b, rate in zip(integration.b, moving, strict=True))
+        dv = dv + h * sum(b * rate for b, rate in zip(integration.b, gaining, strict=True))
         y = end
     return np.concatenate([dq, dv], axis=1).reshape(len(y), -1)
 
@@ -166,15 +176,15 @@ def solved(left: Equations, outputs: Array) -> Array:
     return X.reshape(left.inverse, -1)
 
 
-class Swept(Repeated):
+class Swept(BasicKernel):
     """Sweeps over the joints of a chain."""
 
-    def __init__(self, rolled: Rolled, tables: Tables, dtype: str) -> None:
+    def __init__(self, rolled: ChainLoop, tables: ChainTables, dtype: str) -> None:
         self.shape, self.dtype, self._rolled, self._tables = (len(tables.kinds),), np.dtype(dtype), rolled, tables
 
     @property
     def source(self) -> str:
-        steps = ((k, kind, sweep.steps[kind]) for k, sweep in enumerate(self._rolled.sweeps) for kind in KINDS)
+        steps = ((k, kind, sweep.steps[kind]) for k, sweep in enumerate(self._rolled.sweeps) for kind in CHAIN_JOINTS)
         return "\n".join(f"sweep {k}, {kind}\n{listing(step.outputs)}" for k, kind, step in steps)
 
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,7 +206,7 @@ class Swept(Repeated):
                     *(inputs[name][:, i * (m := rolled.inputs[name]) : (i + 1) * m] for name in sweep.reads),
                     *(earlier[i] for earlier in records[:-1]),
                 ]
-                values = computed(sweep.steps[KINDS[tables.kinds[i]]], given)
+                values = computed(sweep.steps[CHAIN_JOINTS[tables.kinds[i]]], given)
                 made = np.stack(np.broadcast_arrays(*values, carry[:, 0])[:-1], axis=-1).astype(self.dtype)
                 carry, records[-1][i] = made[:, : sweep.carry], made[:, sweep.carry :]
         for i in joints:
@@ -204,13 +214,19 @@ class Swept(Repeated):
         return bool(np.isfinite(out).all())
 
 
-class Stepped(Near):
+class Stepped(HostRollout):
     """Rollouts one after the other, each by the steps of `integrate.runge_kutta`."""
 
     width = 1
 
     def __init__(
-        self, program: Program, steps: Steps, layout: Layout, watch: Watch | None, gauge: Gauge | None, dtype: str
+        self,
+        program: Program,
+        steps: Steps,
+        layout: Layout,
+        watch: EventProgram | None,
+        gauge: Gauge | None,
+        dtype: str,
     ) -> None:
         self.entries, self.dtype = len(program.outputs), np.dtype(dtype)
         self._program, self._steps, self._layout, self._watch, self._gauge = program, steps, layout, watch, gauge
@@ -223,8 +239,8 @@ class Stepped(Near):
         travel = self._fixed if self._steps.error is None else self._adaptive
         with np.errstate(all="ignore"):  # what is not finite is told by `state` or by the records
             for i in range(rollouts):
-                state = fields["state"][i]
-                if state == ENDED:
+                state = fields["stop_reason"][i]
+                if state == ENDED_BY_EVENT:
                     fields["records"][:, :, i] = fields["y"][:, i]
                 if not state and not fields["stop"][0]:
                     travel(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
@@ -268,10 +284,10 @@ class Stepped(Near):
         try:
             found, ended_by = watch.passed(step) if watch is not None else ([], [])
         except IntegrationError:
-            fields["state"][i] = UNSEEN
+            fields["stop_reason"][i] = EVENT_NOT_FINITE
             return True
         if ended_by:
-            fields["state"][i], fields["event"][i] = ENDED, min(map(int, ended_by))
+            fields["stop_reason"][i], fields["event"][i] = ENDED_BY_EVENT, min(map(int, ended_by))
             fields["y"][:, i], fields["t"][i] = found[-1].y, found[-1].t
         return bool(ended_by)
 
@@ -314,7 +330,7 @@ class Stepped(Near):
 
     def _goals(self, fields: Mapping[str, Any], i: int) -> list[float]:
         """The times of the records of one rollout."""
-        goals: list[float] = (fields["times"] + fields["late"][i]).tolist()
+        goals: list[float] = (fields["times"] + fields["start_offset"][i]).tolist()
         return goals
 
     def _row(self, fields: Mapping[str, Any], r: int) -> int:
@@ -348,10 +364,10 @@ class Stepped(Near):
 
     def _adaptive(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many steps as it needs for its error to stay below the tolerance."""
-        option = dict(zip(OPTIONS, fields["options"].tolist(), strict=True))
+        option = dict(zip(STEP_OPTIONS, fields["options"].tolist(), strict=True))
         norm = mean_square(scheme.scalars, option["rtol"], option["atol"], self._layout.controlled)
-        rule = Rule(Gains(**{name: option[name] for name in OPTIONS[3:]}), norm, order=1)
-        rule.before, rule.held = float(fields["previous"][i]), bool(fields["held"][i])
+        rule = Rule(Gains(**{name: option[name] for name in STEP_OPTIONS[3:]}), norm, order=1)
+        rule.before, rule.held = float(fields["previous_error"][i]), bool(fields["rejected_last"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
         watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
         stepped = self._stepped(fields, i)
@@ -363,27 +379,27 @@ class Stepped(Near):
                     over = self._passed(watch, step, fields, i)
                     if over:
                         t, y = float(fields["t"][i]), fields["y"][:, i].copy()
-                    if not fields["state"][i] or over:
+                    if not fields["stop_reason"][i] or over:
                         stepped(step.t, step.y, t, y)
                     if over:
                         break
                     if fields["stop"][0]:
                         break
             except IntegrationError as error:
-                fields["state"][i] = STATES[error.reason]
-            if t != goal and not fields["state"][i]:
+                fields["stop_reason"][i] = STATES[error.reason]
+            if t != goal and not fields["stop_reason"][i]:
                 break
             look(t, y)
             fields["records"][self._row(fields, r) :, :, i] = y
-            if fields["state"][i]:
+            if fields["stop_reason"][i]:
                 break
         fields["y"][:, i], fields["t"][i] = y, t
-        fields["h"][i], fields["previous"][i], fields["held"][i] = adaptive.h, rule.before, rule.held
+        fields["h"][i], fields["previous_error"][i], fields["rejected_last"][i] = adaptive.h, rule.before, rule.held
         fields["accepted"][i] += scheme.counts.accepted
         fields["rejected"][i] += scheme.counts.rejected or 0
 
 
-STATES = {"not finite": BROKEN, "too small": TOO_SMALL, "too many": TOO_MANY}
+STATES = {"not finite": NOT_FINITE, "too small": STEP_TOO_SMALL, "too many": TOO_MANY_STEPS}
 
 
 BACKEND = Backend(kernel=Interpreted, loop=Swept, rollout=Stepped)

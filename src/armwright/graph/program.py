@@ -26,7 +26,7 @@ class Program:
     shape: tuple[int, ...]
     units: tuple[tuple[int, int, int], ...] = ()
     equations: Equations | None = None
-    advance: Advance | None = None
+    integration: Integration | None = None
 
     @property
     def results(self) -> int:
@@ -57,33 +57,72 @@ class Program:
             sha.update(repr((node.op, key, [numbers[a.index] for a in node.args])).encode())
         sha.update(repr([numbers[x.index] if isinstance(x, Expr) else float(x) for x in self.outputs]).encode())
         sha.update(repr(self.equations).encode())
-        if self.advance is not None:
-            rates = self.advance.rates
-            sha.update(repr((self.advance._replace(rates=None), rates and rates.digest())).encode())
+        if self.integration is not None:
+            sha.update(self.integration.digest().encode())
         return sha.hexdigest()
 
 
-class Advance(NamedTuple):
-    """Steps of the Runge-Kutta method (a, b), of a length and a number that the last argument of a program has.
+@dataclass(frozen=True)
+class Integration:
+    """Steps of the Runge-Kutta method (a, b) around a program. Its last argument is (length, number) of the steps.
 
-    The outputs of the program are the rates of its first two arguments, positions and velocities, and its result is
-    where these lead. The entries in each of the `unit_vectors` make a vector that every step leaves at unit length.
-
-    With `rates` these are the rates, and the outputs are for something else. If `pull`, the argument before the last
-    has the gradient of something by where the rates lead, the outputs are what a gradient by the rates makes of one by
-    every argument before it, and the result is the gradient by those. If not, the outputs are the derivatives of the
-    accelerations by positions, velocities and torques, row by row, and the result are those of where these lead.
+    The rates are the derivatives of the first two arguments, positions and velocities. Each slice of `unit_vectors`
+    is normalised after every step.
     """
 
     a: tuple[tuple[float, ...], ...]
     b: tuple[float, ...]
-    unit_vectors: tuple[tuple[int, int], ...] = ()
-    rates: Program | None = None
-    pull: bool = False
+    unit_vectors: tuple[tuple[int, int], ...]
 
-    def without(self, program: Program) -> Program:
-        """The outputs of a program that advances, as one of their own."""
-        return replace(program, arguments=program.arguments[:-1], shape=(len(program.outputs),), advance=None)
+    def stage_program(self, program: Program) -> Program:
+        """Return the program of one stage: the outputs as results, without the last argument."""
+        return replace(program, arguments=program.arguments[:-1], shape=(len(program.outputs),), integration=None)
+
+    def rates_of(self, program: Program) -> Program:
+        """Return the program of the rates."""
+        return self.stage_program(program)
+
+    def constants(self, program: Program) -> range:
+        """Return the indices of the arguments that stay constant during the steps."""
+        return range(2, len(program.arguments) - 1)
+
+    def digest(self) -> str:
+        """Return a name for exactly this integration."""
+        return f"{type(self).__name__}|{self.a}|{self.b}|{self.unit_vectors}"
+
+
+class FinalState(Integration):
+    """The state after the steps; the outputs of the program are the rates."""
+
+
+@dataclass(frozen=True)
+class _WithRates(Integration):
+    """An integration whose program computes something else than the rates."""
+
+    rates: Program
+
+    def rates_of(self, program: Program) -> Program:
+        return self.rates
+
+    def digest(self) -> str:
+        return f"{super().digest()}|{self.rates.digest()}"
+
+
+class FinalStateJacobian(_WithRates):
+    """The derivatives of the final state by positions, velocities and torques.
+
+    The outputs of the program are those of the accelerations, row by row.
+    """
+
+
+class FinalStateGradient(_WithRates):
+    """The gradient by every argument, from one by the final state, which is the argument before the last.
+
+    The outputs of the program are the gradient by every argument before it, from one by the rates.
+    """
+
+    def constants(self, program: Program) -> range:
+        return range(2, len(program.arguments) - 2)
 
 
 class Columns(NamedTuple):

@@ -69,7 +69,7 @@ def inverse_kinematics(
 
     Where these or q0 are on a card, and the target of the solver is one, it is there, too, as arrays of their package.
     """
-    card, options = backend(solver.target).card, _options(tolerance, attempts, seed)
+    card, options = backend(solver.target).device, _options(tolerance, attempts, seed)
     kind = card.package([*(T.values() if isinstance(T, Mapping) else [T]), q0]) if card else ""
     if not kind:
         return _answer(solver, T, q0, path, options)
@@ -106,10 +106,10 @@ def _by_whole(
     """By what makes whole searches, which looks at what it is given, and counts."""
     batch = poses.shape[:-3]
     hits = solver.search_whole(poses.reshape(math.prod(batch), 16 * poses.shape[-3]), start, options)
-    if hits.wrong:
+    if hits.invalid:
         _check_again(solver, T, q0, batch, card)
     found = Solutions(hits.q.reshape(*batch, solver.nq), hits.error.reshape(*batch, 2), hits.solved.reshape(batch))
-    failure = _unreachable(solver, found, poses, False, options, card) if hits.missed else None
+    failure = _unreachable(solver, found, poses, False, options, card) if hits.unsolved else None
     return Answer(found.q, found.solved, failure)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import Hits, Rules, Search, Sought, backend
+from armwright.backends.interface import Search, SearchResult, SearchSettings, SearchSpace, backend
 from armwright.errors import InputError, ModelError, unknown
 from armwright.function import compile as compile_function
 from armwright.kinematics.step import DAMPING, ROWS, Range, Run, Task, as_written, compiled, traced
@@ -41,7 +41,7 @@ _WHOLE_TURN = 6.28  # a joint with so wide limits may turn all the way round
 _CLOSENESS = 2  # weight of positions when choosing starts: two poses seldom lie as far apart as the arm is long
 ROTATION = 1e-9  # by which R R^T of a pose may differ from 1
 
-RULES = Rules(
+RULES = SearchSettings(
     _STEPS, _UNDISTURBED, _LONGEST, _STUCK, _APPROACHES, _DESCENT, DAMPING, _LESS, _MORE, ROTATION
 )  # for who makes whole searches
 
@@ -158,9 +158,9 @@ class Solver:
         unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in self.robot.balls)
         low, high, turning = (tuple(array.tolist()) for array in (self.low, self.high, self.turning))
         program = traced(self.robot.mechanism(), self.task)
-        return make(program, Sought(low, high, turning, unit_vectors, self.length), RULES, "float64")
+        return make(program, SearchSpace(low, high, turning, unit_vectors, self.length), RULES, "float64")
 
-    def search_whole(self, T: Any, q0: Any, options: Options) -> Hits:
+    def search_whole(self, T: Any, q0: Any, options: Options) -> SearchResult:
         """As `solve`, by what makes whole searches, on arrays that it takes: poses (count, 16 frames)."""
         assert self.whole is not None
         table = self._tables(options.seed, max(options.attempts, _TABLE))

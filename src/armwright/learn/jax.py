@@ -287,7 +287,7 @@ def _launched(function: Differentiable, kernel: Any, check: Callable[[Sequence[A
     """A kernel for a card as a function of JAX's arrays (..., entries)."""
     from jax.experimental.buffer_callback import buffer_callback  # noqa: PLC0415  (where there is a card)
 
-    card, (entries,) = backend(function.target).card, kernel.shape
+    card, (entries,) = backend(function.target).device, kernel.shape
 
     def launch(context: Any, out: Any, *given: Any) -> None:
         with card.stream_at(context.stream):

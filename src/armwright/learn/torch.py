@@ -131,7 +131,7 @@ def _called(function: Differentiable, given: Mapping[str, Tensor], dtype: str) -
 
 def _computed(function: Differentiable, work: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> Any:
     """What `work` makes of tensors as arrays, in the same memory, on so many threads; as tensors."""
-    card = backend(function.target).card
+    card = backend(function.target).device
     if card is None:
         arrays = [x.detach().resolve_neg().numpy() for x in tensors]
         return tuple(torch.as_tensor(array) for array in work(arrays, torch.get_num_threads()))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.arrays import numbers, whole_number
-from armwright.backends.interface import LANES, Rollout, backend
+from armwright.backends.interface import ROLLOUT_SCALARS, Rollout, backend
 from armwright.draws import Draw, Drawn, Which
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
@@ -129,7 +129,7 @@ def simulate_batch(
     kernel = rollout_of(
         shared.robot, planned.numbers.structure, names, integrator, planned.how.step is not None, dtype, target,
         shared.names, **planned.watching,
-    ).sharing(p.own)  # fmt: skip
+    ).with_per_rollout(p.per_rollout)  # fmt: skip
     found, seconds, message = _travelled(planned, kernel, y, p, threads, progress)
     look = partial(_viewed, planned, found, p, names, shared, kernel.dtype, target)
     run = _batch_run(planned, found, look, seconds, message)
@@ -310,9 +310,9 @@ def _travelled(
     """All rollouts at their ends, in as many parts as there is memory for; how long it took, and why it stopped."""
     records = len(plan.times) + (len(plan.ends) > len(plan.times)) if plan.keep else 2
     gauges = plan.gauged.structure.template.gauges
-    numbers = len(y.columns) * (1 + records) + len(p.columns) + len(LANES) + len(gauges) * plan.robot.n
+    numbers = len(y.columns) * (1 + records) + len(p.columns) + len(ROLLOUT_SCALARS) + len(gauges) * plan.robot.n
     many, parts, seconds, message = len(y), list[RolloutResults](), 0.0, ""
-    size = -(-many // -(-many // max(1, kernel.most(numbers))))
+    size = -(-many // -(-many // max(1, kernel.max_rollouts(numbers))))
     for begin in range(0, many, size):
         end = min(begin + size, many)
         part = plan if len(plan.late) == 1 else replace(plan, late=plan.late[begin:end])

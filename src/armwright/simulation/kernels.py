@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from armwright.backends.interface import Gauge, Kernel, Rollout, Watch, backend
+from armwright.backends.interface import EventProgram, Gauge, Kernel, Rollout, backend
 from armwright.errors import InputError
 from armwright.formulations.parts.coordinates import placed
 from armwright.graph.expression import Expr
@@ -88,7 +88,7 @@ def rollout_of(
         raise InputError(f"{integrator} is compiled for CPUs; expected a Runge-Kutta method for target={target!r}")
     beside = {name: form for name, form in (("events", events), ("gauges", gauges)) if form is not None}
     motion, steps = motion_of(robot, law, vary, known, **beside), steps_of(integrator, fixed)
-    watch = None if events is None else Watch(motion.program(*motion.watched), directions)
+    watch = None if events is None else EventProgram(motion.program(*motion.watched), directions)
     gauge = None
     if gauges is not None:
         sizes = sizes_of(gauges.template.gauges, robot.n)

@@ -23,7 +23,7 @@ from armwright.formulations.parts.coordinates import placed, tangent
 from armwright.graph.angles import written_out
 from armwright.graph.differentiate import derivatives, pullback
 from armwright.graph.expression import Expr, Graph, Operand
-from armwright.graph.program import Advance, Program
+from armwright.graph.program import FinalState, FinalStateGradient, FinalStateJacobian, Integration, Program
 from armwright.graph.replay import replaced
 from armwright.integrate.tableaus import Steps
 from armwright.layout import IMPULSE, Layout
@@ -222,17 +222,22 @@ def step_program(robot: Description, method: Steps, vary: tuple[str, ...] = ()) 
         rates,
         arguments=(*rates.arguments, ("plan", plan)),
         shape=(len(rates.outputs),),
-        advance=Advance(method.a[:s], method.b[:s], unit_vectors),
+        integration=FinalState(method.a[:s], method.b[:s], unit_vectors),
     )
 
 
 def step_gradient_program(program: Program) -> Program:
     """The gradient by q, qd, tau and open parameters of what has one by where `step_program` leads: before the plan."""
-    assert program.advance is not None
-    rates = program.advance.without(program)
+    method = _integration(program)
+    rates = method.rates_of(program)
     back = pullback(rates)
-    advance = program.advance._replace(rates=rates, pull=True)
-    return replace(back, arguments=(*back.arguments, program.arguments[-1]), advance=advance)
+    integration = FinalStateGradient(method.a, method.b, method.unit_vectors, rates)
+    return replace(back, arguments=(*back.arguments, program.arguments[-1]), integration=integration)
+
+
+def _integration(program: Program) -> Integration:
+    assert program.integration is not None
+    return program.integration
 
 
 def step_derivatives_program(
@@ -242,12 +247,12 @@ def step_derivatives_program(
 
     If `looped`, the equations of the accelerations are left to solve.
     """
-    assert program.advance is not None
+    method = _integration(program)
     slopes = written_out(cheapest(Request("forward_dynamics_derivatives", robot, (), vary, looped)).program)
     graph, n = slopes.arguments[0][1][0].graph, robot.n
     plan = tuple(graph.input(f"plan{k}") for k in range(2))
-    advance = program.advance._replace(rates=program.advance.without(program))
-    return replace(slopes, arguments=(*slopes.arguments, ("plan", plan)), shape=(2 * n, 3 * n), advance=advance)
+    integration = FinalStateJacobian(method.a, method.b, method.unit_vectors, method.rates_of(program))
+    return replace(slopes, arguments=(*slopes.arguments, ("plan", plan)), shape=(2 * n, 3 * n), integration=integration)
 
 
 def state_jacobian(program: Program) -> Program:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import Near, Rollout
+from armwright.backends.interface import HostRollout, Rollout
 from armwright.draws import ONCE, Drawn, Which
 from armwright.simulation.sample_and_hold import SamplingInstants
 
@@ -35,7 +35,7 @@ class RolloutColumns:
         return self.count
 
     @property
-    def own(self) -> tuple[bool, ...]:
+    def per_rollout(self) -> tuple[bool, ...]:
         """Which differ from rollout to rollout."""
         return tuple(not isinstance(x, float) for x in self.columns)
 
@@ -49,13 +49,15 @@ class RolloutColumns:
         which = self.which + begin if isinstance(self.which, int) else self.which[begin:end]
         return RolloutColumns(columns, end - begin, which)
 
-    def to_array(self, arrays: Any, dtype: Any, room: int, draw: FillDrawn = Near.draw) -> Any:
+    def to_array(self, arrays: Any, dtype: Any, room: int, draw: FillDrawn = HostRollout.draw) -> Any:
         """An array (columns, room) of a module like NumPy; after the last rollout it is repeated.
 
         What is drawn anew in time is nan until somebody says for which turn.
         """
         out = arrays.empty((len(self.columns), room), dtype)
-        shared = np.array([np.nan if mine else x for x, mine in zip(self.columns, self.own, strict=True)], dtype)
+        shared = np.array(
+            [np.nan if mine else x for x, mine in zip(self.columns, self.per_rollout, strict=True)], dtype
+        )
         out[...] = arrays.asarray(shared)[:, None]
         for k, column in enumerate(self.columns):
             if isinstance(column, Drawn) and not column.hold:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from armwright.algebra import Array
 from armwright.arrays import check_room
-from armwright.backends.interface import ENDED, LANES, Rollout, options_of
+from armwright.backends.interface import ENDED_BY_EVENT, ROLLOUT_SCALARS, Rollout, step_options
 from armwright.draws import Drawn
 from armwright.errors import SlowWarning
 from armwright.integrate import method
@@ -100,8 +100,8 @@ class Rollouts:
         self.plan, self.kernel, self.count, self.arrays = plan, kernel, len(y), arrays
         self.room = -(-self.count // width) * width
         self.shared = np.zeros(0, dtype)
-        if isinstance(p, RolloutColumns) and kernel.own is not None:
-            p, others = p.some(kernel.own), p.some([not mine for mine in kernel.own])
+        if isinstance(p, RolloutColumns) and kernel.per_rollout is not None:
+            p, others = p.some(kernel.per_rollout), p.some([not mine for mine in kernel.per_rollout])
             self.shared = np.array(others.columns, dtype)
         self.y, self.p = (column_array(x, kernel, self.room) for x in (y, p))
         self._own = p if isinstance(p, RolloutColumns) else RolloutColumns((), self.count)
@@ -110,9 +110,9 @@ class Rollouts:
         self._places, self._stops = _stretches(plan)
         t = plan.times[0] + plan.late
         late, begin = (float(x[0]) if len(x) == 1 else x for x in (plan.late, t))
-        first = {"t": begin, "h": plan.first_step, "previous": FORGIVEN, "late": late}
-        lanes = RolloutColumns(tuple(first.get(name, 0.0) for name in LANES), self.count)
-        self.lanes = dict(zip(LANES, lanes.to_array(arrays, dtype, self.room), strict=True))
+        first = {"t": begin, "h": plan.first_step, "previous_error": FORGIVEN, "start_offset": late}
+        lanes = RolloutColumns(tuple(first.get(name, 0.0) for name in ROLLOUT_SCALARS), self.count)
+        self.lanes = dict(zip(ROLLOUT_SCALARS, lanes.to_array(arrays, dtype, self.room), strict=True))
         kept = len(plan.times) if plan.keep else 2, kernel.entries, self.room
         if arrays is np:
             check_room("what is recorded", kept, dtype)
@@ -128,7 +128,7 @@ class Rollouts:
         self.options = np.zeros(0, dtype)
         if how.step is None:
             chosen = gains or Gains.pi(method(how.integrator))
-            self.options = options_of(chosen, how.rtol or 0.0, how.atol or 0.0, how.longest, dtype.name)
+            self.options = step_options(chosen, how.rtol or 0.0, how.atol or 0.0, how.longest, dtype.name)
         self.substeps = plan.substeps
         self.stop = np.zeros(1, np.int64)
         first_steps = self.substeps[: self._places[1]].sum()
@@ -221,7 +221,7 @@ class Rollouts:
 
     def _come_to(self, ends: Array) -> Array:
         """The last of some times to which each rollout has come."""
-        times, late = self.arrays.asarray(ends.astype(self.y.dtype)), self.lanes["late"][: self.count]
+        times, late = self.arrays.asarray(ends.astype(self.y.dtype)), self.lanes["start_offset"][: self.count]
         rounding = 4 * np.finfo(times.dtype).eps * abs(late)
         reached: Array = self.arrays.searchsorted(times, self.gone + rounding, side="right") - 1
         return reached
@@ -229,7 +229,7 @@ class Rollouts:
     @property
     def gone(self) -> Array:
         """Where each rollout is, by the times of the plan."""
-        gone: Array = self.lanes["t"][: self.count] - self.lanes["late"][: self.count]
+        gone: Array = self.lanes["t"][: self.count] - self.lanes["start_offset"][: self.count]
         return gone
 
     @property
@@ -248,14 +248,14 @@ class Rollouts:
     @property
     def broken(self) -> Array:
         """Which rollouts cannot go on, but for those that an event has ended."""
-        wrong = (self.lanes["state"][: self.count] != 0) & ~self.ended
+        wrong = (self.lanes["stop_reason"][: self.count] != 0) & ~self.ended
         finite: Array = wrong | ~self.arrays.isfinite(self.y[:, : self.count]).all(axis=0)
         return finite
 
     @property
     def ended(self) -> Array:
         """Which rollouts an event has ended."""
-        ended: Array = self.lanes["state"][: self.count] == ENDED
+        ended: Array = self.lanes["stop_reason"][: self.count] == ENDED_BY_EVENT
         return ended
 
     @property

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.backends.interface import BROKEN, TOO_MANY, TOO_SMALL, UNSEEN
+from armwright.backends.interface import EVENT_NOT_FINITE, NOT_FINITE, STEP_TOO_SMALL, TOO_MANY_STEPS
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method
@@ -207,7 +207,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     beside = plan.layout.unit(plan.layout.joined({**parts, **nudges}))
     rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), plan.opens)
     rollouts.lanes["event"][1:] = -1  # the neighbour goes on
-    seconds, message = rollouts.travel(1, progress, lambda: bool(rollouts.lanes["state"][0]), stacklevel=4)
+    seconds, message = rollouts.travel(1, progress, lambda: bool(rollouts.lanes["stop_reason"][0]), stacklevel=4)
     states, others = rollouts.states
     times = plan.times[: rollouts.done]
     good = np.isfinite(states).all(axis=1) & (times <= rollouts.lanes["t"][0] + 1e-12)
@@ -231,7 +231,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
         run = replace(run, events=(found,), ended_by=event.name)
     if rollouts.broken[0]:
         y = rollouts.y[:, 0]
-        error = _broken(plan, run, rollouts.lanes["state"][0], float(rollouts.lanes["t"][0]), y)
+        error = _broken(plan, run, rollouts.lanes["stop_reason"][0], float(rollouts.lanes["t"][0]), y)
         last = y[plan.layout["q"]]
         error = ended(plan.robot, error, last if np.isfinite(last).all() or not len(run.q) else run.q[-1])
         error.run = replace(run, message=str(error))
@@ -243,12 +243,12 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
     """Why a run could not go on, with what there is of it."""
     robot, parts = plan.robot, plan.layout.split(y)
     q, qd = parts["q"], parts["qd"]
-    if state == UNSEEN:
+    if state == EVENT_NOT_FINITE:
         names = ", ".join(repr(event.name) for event in plan.events)
         return SimulationError(
             f"an event ({names}) is not a number after t = {t:g} s; expected one wherever the motion goes", run, t
         )
-    if state == TOO_MANY:
+    if state == TOO_MANY_STEPS:
         step = float(plan.times[1] - plan.times[0]) / MAX_STEPS_PER_RECORD
         why = (
             short_step_reason(robot, q, step)
@@ -274,6 +274,6 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
         return SimulationError(
             f"the mass matrix of {robot.name} is singular (condition {condition:.1e}) {where}", run, t
         )
-    why = "the accelerations are not finite" if state == BROKEN else "the step falls below rounding"
-    assert state in (BROKEN, TOO_SMALL)
+    why = "the accelerations are not finite" if state == NOT_FINITE else "the step falls below rounding"
+    assert state in (NOT_FINITE, STEP_TOO_SMALL)
     return SimulationError(f"{why} {where}; the torque law may jump there, or the motion diverge", run, t)

@@ -148,7 +148,7 @@ class Stepper:
     ) -> None:
         self.robot, self.integrator, self.dtype, self.target = robot, integrator, dtype, target
         self._dt, self._substeps = dt, substeps
-        self._card = backend(target).card  # where arrays may be besides NumPy's, if anywhere
+        self._card = backend(target).device  # where arrays may be besides NumPy's, if anywhere
         self._brief = MAX_CALL_SUBSTEPS if self._card is None else MAX_CALL_SUBSTEPS * CARD_THREADS
         self.parameters: Mapping[str, Array] = MappingProxyType(held)
         self._asked = code, integrator, tuple(held), dtype.name, target
@@ -545,7 +545,7 @@ def _forward(code: Description, integrator: str, vary: tuple[str, ...], dtype: s
 @lru_cache(KEPT)
 def _slopes(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
     made = backend(target)
-    looped = made.card is not None and code.n >= made.solves
+    looped = made.device is not None and code.n >= made.solve_loop_size
     return made.kernel(step_derivatives_program(code, _program(code, integrator, vary), vary, looped), dtype)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.backends.interface import Rollout, backend, options_of
+from armwright.backends.interface import Rollout, backend, step_options
 from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.graph.program import Program
 from armwright.integrate import POLYNOMIALS, Tableau, Taylor, method, methods
@@ -331,7 +331,7 @@ def machado_options(gains: Gains, tolerance: float, entries: int) -> Array:
     The paper compares each variable with TOL; the loop knows the root mean square of all, which here is made their
     length: never less than the largest, and at most sqrt(entries) times as much.
     """
-    return options_of(gains, 0.0, tolerance / np.sqrt(entries), np.inf, "float64")
+    return step_options(gains, 0.0, tolerance / np.sqrt(entries), np.inf, "float64")
 
 
 def swept(

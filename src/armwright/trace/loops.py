@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector, Z, acceleration_tensor
-from armwright.backends.interface import KINDS, Rolled, Sweep, Tables
+from armwright.backends.interface import CHAIN_JOINTS, ChainLoop, ChainSweep, ChainTables
 from armwright.formulations.articulated_body import (
     Articulated,
     Solved,
@@ -42,17 +42,19 @@ Values = tuple[Scalar, ...]
 class LongMechanism:
     """A problem as sweeps, and how a robot becomes its tables."""
 
-    tables: Callable[[Description, str], Tables]
-    steps: Callable[[bool], Rolled]
+    tables: Callable[[Description, str], ChainTables]
+    steps: Callable[[bool], ChainLoop]
 
 
-def _tables(robot: Description, mechanism: Mechanism, bodies: list[Values], starts: list[Scalar], dtype: str) -> Tables:
+def _tables(
+    robot: Description, mechanism: Mechanism, bodies: list[Values], starts: list[Scalar], dtype: str
+) -> ChainTables:
     rows = [
         (j.ca, j.sa, j.a, j.d, model.theta, *body, j.armature, j.viscous, j.coulomb)
         for j, model, body in zip(mechanism.joints, robot.joints, bodies, strict=True)
     ]
     kinds = np.array([joint.prismatic for joint in mechanism.joints], dtype=np.uint8)
-    return Tables(np.array(rows, dtype=dtype), kinds, np.array(starts, dtype=dtype))
+    return ChainTables(np.array(rows, dtype=dtype), kinds, np.array(starts, dtype=dtype))
 
 
 class _Step:
@@ -90,7 +92,7 @@ def _vectors(entries: tuple[Expr, ...]) -> list[Vector]:
 # Inverse dynamics: outward with the motion, inward with the force
 
 
-def _inverse_tables(robot: Description, dtype: str) -> Tables:
+def _inverse_tables(robot: Description, dtype: str) -> ChainTables:
     mechanism = regrouped(robot.mechanism(), euler=True)
     bodies = [(body.M, *body.u, *body.K) for body in augmented(mechanism, [0.0] * mechanism.n)]
     return _tables(robot, mechanism, bodies, [*_moving(base_motion(mechanism)), *[0.0] * 6], dtype)
@@ -101,12 +103,12 @@ def _moving(m: TensorMotion) -> list[Scalar]:
 
 
 @cache
-def _inverse_steps(loaded: bool) -> Rolled:
+def _inverse_steps(loaded: bool) -> ChainLoop:
     reads = ("q", "qd", "x", *(("load",) if loaded else ()))
-    return Rolled(
+    return ChainLoop(
         sweeps=(
-            Sweep(True, {kind: _load(kind, loaded) for kind in KINDS}, carry=18, record=9, reads=reads),
-            Sweep(False, {kind: _force(kind) for kind in KINDS}, carry=6, record=1, reads=("q",)),
+            ChainSweep(True, {kind: _load(kind, loaded) for kind in CHAIN_JOINTS}, carry=18, record=9, reads=reads),
+            ChainSweep(False, {kind: _force(kind) for kind in CHAIN_JOINTS}, carry=6, record=1, reads=("q",)),
         ),
         inputs={name: 6 if name == "load" else 1 for name in reads},
         parameters=PARAMETERS,
@@ -147,7 +149,7 @@ def _force(kind: str) -> Program:
 # Forward dynamics: outward with the velocity, inward with the articulated inertia, outward with the acceleration
 
 
-def _forward_tables(robot: Description, dtype: str) -> Tables:
+def _forward_tables(robot: Description, dtype: str) -> ChainTables:
     mechanism = robot.mechanism()
     bodies = [(link.mass, *link.moment, *link.origin_inertia) for link in mechanism.links]
     starts = [*[0.0] * 3, *[0.0] * 27, *(-mechanism.gravity), *[0.0] * 3]
@@ -155,19 +157,21 @@ def _forward_tables(robot: Description, dtype: str) -> Tables:
 
 
 @cache
-def _forward_steps(loaded: bool) -> Rolled:
+def _forward_steps(loaded: bool) -> ChainLoop:
     loads = ("load",) if loaded else ()
-    return Rolled(
+    return ChainLoop(
         sweeps=(
-            Sweep(True, {kind: _velocity(kind) for kind in KINDS}, carry=3, record=8, reads=("q", "qd")),
-            Sweep(
+            ChainSweep(True, {kind: _velocity(kind) for kind in CHAIN_JOINTS}, carry=3, record=8, reads=("q", "qd")),
+            ChainSweep(
                 False,
-                {kind: _articulated(kind, loaded) for kind in KINDS},
+                {kind: _articulated(kind, loaded) for kind in CHAIN_JOINTS},
                 carry=27,
                 record=7,
                 reads=("q", "qd", "x", *loads),
             ),
-            Sweep(True, {kind: _acceleration(kind) for kind in KINDS}, carry=6, record=1, reads=("q", "qd")),
+            ChainSweep(
+                True, {kind: _acceleration(kind) for kind in CHAIN_JOINTS}, carry=6, record=1, reads=("q", "qd")
+            ),
         ),
         inputs={"q": 1, "qd": 1, "x": 1, **dict.fromkeys(loads, 6)},
         parameters=PARAMETERS,

@@ -19,7 +19,7 @@ from armwright.backends.cuda.host.rollout_launcher import Travelling
 from armwright.backends.cuda.kernels import bulk_copy, kernel, soa_kernel, transpose
 from armwright.backends.cuda.kernels.aos_kernel import WIDEST
 from armwright.backends.cuda.kernels.launch_limits import BLOCK
-from armwright.backends.interface import Backend, Repeated, Rolled, Tables
+from armwright.backends.interface import Backend, BasicKernel, ChainLoop, ChainTables
 from armwright.graph.angles import rounds
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
@@ -35,7 +35,7 @@ AGAIN = 1 << 16
 """Threads that do states again whose angles are large: there may be many, and mostly there is none."""
 
 
-class Resident(Repeated):
+class Resident(BasicKernel):
     """What computes states on the card; those of NumPy are copied there and back."""
 
     @property
@@ -272,7 +272,7 @@ def _row(array: Any) -> bool:
 class Looped(Resident):
     """Sweeps over the joints of a chain."""
 
-    def __init__(self, rolled: Rolled, tables: Tables, dtype: str) -> None:
+    def __init__(self, rolled: ChainLoop, tables: ChainTables, dtype: str) -> None:
         self.shape, self.dtype, self._rolled, self._tables = (len(tables.kinds),), np.dtype(dtype), rolled, tables
 
     @property
@@ -346,10 +346,10 @@ BACKEND = Backend(
     kernel=Straight,
     loop=Looped,
     rollout=_travelling,
-    card=device,
+    device=device,
     search=Searching,
-    solves=5,
-    unrolled=UNROLLED,
-    slower=SLOWER,
+    solve_loop_size=5,
+    max_unrolled_joints=UNROLLED,
+    loop_sizes=SLOWER,
 )
 """The backend of NVIDIA's cards."""

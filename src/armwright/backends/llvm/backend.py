@@ -11,7 +11,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import FIELDS, Backend, Gauge, Near, Repeated, Rolled, Tables, Watch
+from armwright.backends.interface import (
+    ROLLOUT_FIELDS,
+    Backend,
+    BasicKernel,
+    ChainLoop,
+    ChainTables,
+    EventProgram,
+    Gauge,
+    HostRollout,
+)
 from armwright.backends.interpreter import Interpreted, Stepped, Swept
 from armwright.backends.llvm import chain_sweep, ir, rollout, trial
 from armwright.backends.llvm.block import Lanes
@@ -94,10 +103,10 @@ class Straight(_Native):
         return not self._shared(_place(layout), out.shape[1], threads, smallest, address)
 
 
-class Looped(_Native, Repeated):
+class Looped(_Native, BasicKernel):
     """Sweeps over the joints of a chain."""
 
-    def __init__(self, code: Code, write: Write, tables: Tables, dtype: str) -> None:
+    def __init__(self, code: Code, write: Write, tables: ChainTables, dtype: str) -> None:
         super().__init__(code, write, dtype)
         self._tables = [np.ascontiguousarray(x) for x in (tables.parameters, tables.kinds, tables.starts)]
         self.shape = (len(tables.kinds),)
@@ -114,7 +123,7 @@ class Looped(_Native, Repeated):
         return not answer
 
 
-class Travelling(_Native, Near):
+class Travelling(_Native, HostRollout):
     """Whole motions of many rollouts."""
 
     def __init__(self, code: Code, write: Write, entries: int, dtype: str) -> None:
@@ -122,7 +131,7 @@ class Travelling(_Native, Near):
         self.entries = entries
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
-        values = [x if isinstance(x, int) else _place(x) for x in (fields[name] for name in FIELDS)]
+        values = [x if isinstance(x, int) else _place(x) for x in (fields[name] for name in ROLLOUT_FIELDS)]
         self._shared((ctypes.c_int64 * len(values))(*values), rollouts, threads, smallest=self.width)
 
 
@@ -132,13 +141,13 @@ def _straight(program: Program, dtype: str) -> Straight:
 
     def right(code: Code) -> bool | None:
         tried, reference = Straight(code, write, program, dtype), Interpreted(program, dtype)
-        last = () if program.advance is None else trial.ADVANCE
+        last = () if program.integration is None else trial.TEST_STEPS
         return trial.kernel(tried, reference, program.sizes, program.units, last)
 
     return Straight(loaded(program.digest(), dtype, write, right), write, program, dtype)
 
 
-def _looped(rolled: Rolled, tables: Tables, dtype: str) -> Looped:
+def _looped(rolled: ChainLoop, tables: ChainTables, dtype: str) -> Looped:
     def write(t: Lanes) -> str:
         return chain_sweep.module(rolled, t)
 
@@ -151,7 +160,7 @@ def _looped(rolled: Rolled, tables: Tables, dtype: str) -> Looped:
 
 
 def _travelling(
-    program: Program, steps: Steps, layout: Layout, watch: Watch | None, gauge: Gauge | None, dtype: str
+    program: Program, steps: Steps, layout: Layout, watch: EventProgram | None, gauge: Gauge | None, dtype: str
 ) -> Travelling:
     entries = len(program.outputs)
 

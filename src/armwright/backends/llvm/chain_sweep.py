@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from armwright.backends.interface import KINDS, Rolled, Sweep
+from armwright.backends.interface import CHAIN_JOINTS, ChainLoop, ChainSweep
 from armwright.backends.llvm.batch import HEADER, Batch, packers
 from armwright.backends.llvm.block import Block, Lanes, declarations
 from armwright.backends.llvm.body import compute, number
 from armwright.backends.llvm.trigonometry import careful
 
 
-def module(rolled: Rolled, lanes: Lanes) -> str:
+def module(rolled: ChainLoop, lanes: Lanes) -> str:
     """The steps, and run(layout, begin, end).
 
     The layout holds address, distance of states and distance of entries of each input and of the output; then the
@@ -25,7 +25,7 @@ def module(rolled: Rolled, lanes: Lanes) -> str:
     """
     parts, declared = [], set[str]()
     for k, sweep in enumerate(rolled.sweeps):
-        for kind in KINDS:
+        for kind in CHAIN_JOINTS:
             block = Block(lanes)
             parts.append(_step(sweep, kind, block, f"sweep{k}_{kind}"))
             declared |= block.declared
@@ -34,7 +34,7 @@ def module(rolled: Rolled, lanes: Lanes) -> str:
     return "\n\n".join([*parts, careful(lanes), *packers(lanes), run, memory, *declarations(declared, lanes)])
 
 
-def _step(sweep: Sweep, kind: str, block: Block, name: str) -> str:
+def _step(sweep: ChainSweep, kind: str, block: Block, name: str) -> str:
     """A function that computes one step for W states; carry and record go to places of their own."""
     program = sweep.steps[kind]
     values = compute(program, block, uniform={1})
@@ -46,7 +46,7 @@ def _step(sweep: Sweep, kind: str, block: Block, name: str) -> str:
     return block.function(f"@{name}({signature}) noinline")
 
 
-def _run(rolled: Rolled, t: Lanes) -> Iterator[str]:
+def _run(rolled: ChainLoop, t: Lanes) -> Iterator[str]:
     entries = {**rolled.inputs, "out": 1}
     batch = Batch({**{name: f"%n.{name}" for name in rolled.inputs}, "out": "%n"}, t)
     yield HEADER
@@ -61,7 +61,7 @@ def _run(rolled: Rolled, t: Lanes) -> Iterator[str]:
     yield batch.answer()
 
 
-def _sweeps(rolled: Rolled, batch: Batch) -> Iterator[str]:
+def _sweeps(rolled: ChainLoop, batch: Batch) -> Iterator[str]:
     """All sweeps for W states."""
     yield from batch.fetch("start0")
     begin = 0
@@ -72,7 +72,7 @@ def _sweeps(rolled: Rolled, batch: Batch) -> Iterator[str]:
     yield from batch.deliver()
 
 
-def _memory(rolled: Rolled, entries: Mapping[str, int], t: Lanes) -> Iterator[str]:
+def _memory(rolled: ChainLoop, entries: Mapping[str, int], t: Lanes) -> Iterator[str]:
     """Room for the records of all sweeps but the last, and for tiles of states that lie otherwise in memory."""
     widest = max(sweep.carry for sweep in rolled.sweeps)
     yield f"""  %status = alloca {t.vector}, align 64
@@ -103,7 +103,7 @@ place:
         yield f"  %{name} = getelementptr {t.scalar}, ptr %work, i64 %size{i}"
 
 
-def _sweep(rolled: Rolled, k: int, begin: int, t: Lanes) -> Iterator[str]:
+def _sweep(rolled: ChainLoop, k: int, begin: int, t: Lanes) -> Iterator[str]:
     """One loop over the joints, from label start{k} to label start{k + 1}."""
     sweep, last = rolled.sweeps[k], k == len(rolled.sweeps) - 1
     yield f"start{k}:"
@@ -137,7 +137,7 @@ loop{k}:
         yield f"""  %out.shift = mul i64 %i{k}, %step.out
   %record{k}.{k} = getelementptr {t.scalar}, ptr %read.out, i64 %out.shift"""
     yield f"  br i1 %turns{k}, label %revolute{k}, label %prismatic{k}"
-    for kind in KINDS:
+    for kind in CHAIN_JOINTS:
         yield f"""{kind}{k}:
   call void @sweep{k}_{kind}({", ".join(arguments)}, ptr %new{k}, ptr %record{k}.{k})
   br label %next{k}"""
@@ -152,7 +152,7 @@ loop{k}:
     yield f"  br i1 %more{k}, label %loop{k}, label %start{k + 1}"
 
 
-def _joint(k: int, rolled: Rolled, t: Lanes) -> Iterator[str]:
+def _joint(k: int, rolled: ChainLoop, t: Lanes) -> Iterator[str]:
     """The parameters of a joint, and whether it turns."""
     yield f"""  %joint{k}.from = mul i64 %i{k}, {rolled.parameters}
   %joint{k} = getelementptr {t.scalar}, ptr %parameters, i64 %joint{k}.from

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from armwright.backends.llvm.advance import advancing
 from armwright.backends.llvm.batch import HEADER, Batch, packers, row_packers, streams, tile_size
 from armwright.backends.llvm.block import Block, Lanes, declarations, repeated
 from armwright.backends.llvm.body import constant, tiled, write_body
+from armwright.backends.llvm.integration import integration_body
 from armwright.backends.llvm.single import single_call
 from armwright.backends.llvm.solve import solver
 from armwright.backends.llvm.trigonometry import careful
-from armwright.graph.program import Program
+from armwright.graph.program import FinalState, Program
 
 
 def module(program: Program, lanes: Lanes) -> str:
@@ -41,14 +41,16 @@ def module(program: Program, lanes: Lanes) -> str:
 
 def _bodies(program: Program, block: Block) -> Iterator[str]:
     """`body` of a program, and what it calls."""
-    advance = program.advance
-    if advance is None:
+    integration = program.integration
+    if integration is None:
         yield write_body(program, block, "body", filled=_filled(program))
         return
-    if advance.rates is not None:
-        yield write_body(advance.rates, block.another(), "rates")
-    yield write_body(advance.without(program), block, "rates" if advance.rates is None else "others")
-    yield advancing(program, advance, block)
+    if isinstance(integration, FinalState):
+        yield write_body(integration.rates_of(program), block, "rates")
+    else:
+        yield write_body(integration.rates_of(program), block.another(), "rates")
+        yield write_body(integration.stage_program(program), block, "others")
+    yield integration_body(program, integration, block)
 
 
 def _run(program: Program, t: Lanes) -> Iterator[str]:

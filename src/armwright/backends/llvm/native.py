@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import llvmlite
 import llvmlite.binding as llvm
 
-from armwright.backends.interface import MAKING
+from armwright.backends.interface import COMPILE_LOCK
 from armwright.backends.llvm.block import Lanes
 from armwright.backends.llvm.compiler import compiled, machine
 from armwright.backends.llvm.target import target
@@ -56,7 +56,7 @@ _WAITED: list[bool] = []
 
 def _before_fork() -> None:
     """Wait until nobody is inside LLVM, which a child would have as it is in the middle of that."""
-    MAKING.acquire()
+    COMPILE_LOCK.acquire()
     llvm.ffi.lib._lock.__enter__()
     _WAITED.append(True)
 
@@ -65,7 +65,7 @@ def _after_fork() -> None:
     if _WAITED:
         _WAITED.pop()
         llvm.ffi.lib._lock.__exit__()
-        MAKING.release()
+        COMPILE_LOCK.release()
 
 
 if hasattr(os, "register_at_fork"):
@@ -80,7 +80,7 @@ def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callab
     here = (target().cpu, target().features, repr(lanes(dtype)))
     made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *here)
     name = hashlib.sha256("|".join((*made_for, digest)).encode()).hexdigest()
-    with MAKING:
+    with COMPILE_LOCK:
         code = _LOADED.get(name)
         if code is None:
             code = _LOADED[name] = _kept(name, lambda: write(lanes(dtype)), right)

@@ -12,7 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL, WHOLE, Gauge, Watch
+from armwright.backends.interface import (
+    INTEGER_FIELDS,
+    NOT_FINITE,
+    ROLLOUT_FIELDS,
+    ROLLOUT_SCALARS,
+    STEP_OPTIONS,
+    STEP_TOO_SMALL,
+    TOO_MANY_STEPS,
+    EventProgram,
+    Gauge,
+)
 from armwright.backends.llvm.block import Block, Lanes, declarations
 from armwright.backends.llvm.body import write_body
 from armwright.backends.llvm.measuring import Measuring
@@ -31,7 +41,7 @@ def module(
     steps: Steps,
     layout: Layout,
     lanes: Lanes,
-    watch: Watch | None = None,
+    watch: EventProgram | None = None,
     gauge: Gauge | None = None,
 ) -> str:
     """The derivative, the values of events that are watched, what is measured, and run(layout, begin, end)."""
@@ -58,7 +68,7 @@ class _Writer(Measuring):
         entries: int,
         layout: Layout,
         sizes: Sequence[int],
-        watch: Watch | None,
+        watch: EventProgram | None,
         gauge: Gauge | None,
     ) -> None:
         super().__init__(lanes, steps, entries, layout, sizes, watch)
@@ -66,13 +76,13 @@ class _Writer(Measuring):
 
     def run(self) -> str:
         t = self.t
-        for i, field in enumerate(FIELDS):
+        for i, field in enumerate(ROLLOUT_FIELDS):
             place = self.let(f"getelementptr i64, ptr %layout, i64 {i}")
-            kind = "i64" if field in WHOLE else "ptr"
+            kind = "i64" if field in INTEGER_FIELDS else "ptr"
             self.put(f"%{field} = load {kind}, ptr {place}, align 8")
         self.options = {
             option: self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %options, i64 {i}"))
-            for i, option in enumerate(OPTIONS)
+            for i, option in enumerate(STEP_OPTIONS)
         }
         self.room(moment=2, status=1, sums=2, **self.memory)
         self.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
@@ -81,7 +91,7 @@ class _Writer(Measuring):
         self.block.label("chunk")
         self.put("%at = phi i64 [ %begin, %start ], [ %then, %leave ]")
         self.unless_stopped("go", "finish")
-        for name in (*LANES, "p"):
+        for name in (*ROLLOUT_SCALARS, "p"):
             self.put(f"%{name}.here = getelementptr {t.scalar}, ptr %{name}, i64 %at")
         self.each("fetch", lambda e: self.store("%now", e, self.block.read(self.outside("%y", e))))
         self.records(self.adaptive if self.steps.error is not None else self.fixed)
@@ -119,7 +129,7 @@ class _Writer(Measuring):
         self.block.on("towards")
         self.put("%r = phi i64 [ 0, %towards.first ], [ %r.next, %reached ]")
         goal = self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %times, i64 %r"))
-        self.put(f"%goal = fadd {t.vector} {goal}, {self.block.read('%late.here')}")
+        self.put(f"%goal = fadd {t.vector} {goal}, {self.block.read('%start_offset.here')}")
         travel()
         self.block.label("arrive")
         self.measure()
@@ -145,7 +155,7 @@ class _Writer(Measuring):
         self.unless_stopped("stepping", "halt")
         now, going = self.after(start, h, "%i"), ""
         if self.watch:
-            going = self.true("oeq", self.block.read("%state.here"), "zeroinitializer")
+            going = self.true("oeq", self.block.read("%stop_reason.here"), "zeroinitializer")
             self.put(f"br i1 {self.any(going)}, label %moving, label %arrive")
             self.block.label("moving")
         self.stages(now, h)
@@ -155,7 +165,7 @@ class _Writer(Measuring):
             self.passed(now, h, self.after(start, h, "%i.next"), going)
             self.measure_step(now, self.load("%instant", "0"), going)
             self.take(going, "take", "%trial", "%now")
-            ended = self.true("one", self.block.read("%state.here"), "zeroinitializer")
+            ended = self.true("one", self.block.read("%stop_reason.here"), "zeroinitializer")
             at = self.choose(self.both(going, ended), self.load("%instant", "0"), self.block.read("%t.here"))
             self.write(at, "%t.here")
         else:
@@ -181,7 +191,7 @@ class _Writer(Measuring):
     def arrived(self, time: str) -> None:
         """Write down the time of all rollouts, but for those that an event has ended."""
         if self.watch:
-            going = self.true("oeq", self.block.read("%state.here"), "zeroinitializer")
+            going = self.true("oeq", self.block.read("%stop_reason.here"), "zeroinitializer")
             time = self.choose(going, time, self.block.read("%t.here"))
         self.write(time, "%t.here")
 
@@ -191,9 +201,9 @@ class _Writer(Measuring):
         self.block.on("attempt")
         self.put("%tries = phi i64 [ 0, %towards ], [ %tries.next, %decided ]")
         self.unless_stopped("look", "done")
-        lane = {name: self.block.read(f"%{name}.here") for name in LANES}
+        lane = {name: self.block.read(f"%{name}.here") for name in ROLLOUT_SCALARS}
         left = self.of("fsub", "%goal", lane["t"])
-        active = self.both(self.true("oeq", lane["state"], zero), self.true("one", left, zero))
+        active = self.both(self.true("oeq", lane["stop_reason"], zero), self.true("one", left, zero))
         self.put(f"br i1 {self.any(active)}, label %try, label %arrive")
         self.block.label("try")
         size, way = self.call("fabs", lane["h"]), self.call("fabs", left)
@@ -220,10 +230,10 @@ class _Writer(Measuring):
             more = self.of("fadd", lane[name], t.splat(1.0))
             self.write(self.choose(which, more, lane[name]), f"%{name}.here")
         remember = self.both(accept, self.opposite(short))
-        kept = self.choose(remember, self.call("maxnum", err, t.splat(FORGIVEN)), lane["previous"])
-        self.write(kept, "%previous.here")
-        held = self.choose(reject, t.splat(1.0), self.choose(accept, t.splat(0.0), lane["held"]))
-        self.write(held, "%held.here")
+        kept = self.choose(remember, self.call("maxnum", err, t.splat(FORGIVEN)), lane["previous_error"])
+        self.write(kept, "%previous_error.here")
+        held = self.choose(reject, t.splat(1.0), self.choose(accept, t.splat(0.0), lane["rejected_last"]))
+        self.write(held, "%rejected_last.here")
         following = self.next_step(lane, err, length, short, accept)
         signed = self.call("copysign", following, left)
         self.write(self.choose(active, signed, lane["h"]), "%h.here")
@@ -268,10 +278,10 @@ class _Writer(Measuring):
         t, option = self.t, self.options
         exponent = self.choose(accept, option["alpha"], option["retry"])
         power = self.call("pow", self.call("maxnum", err, t.splat(SMALLEST)), exponent)
-        memory = self.choose(accept, self.call("pow", lane["previous"], option["beta"]), t.splat(1.0))
+        memory = self.choose(accept, self.call("pow", lane["previous_error"], option["beta"]), t.splat(1.0))
         wanted = self.of("fdiv", self.of("fmul", option["safety"], memory), power)
         wanted = self.choose(self.true("uno", err, "zeroinitializer"), option["shrink"], wanted)
-        most = self.choose(self.true("one", lane["held"], "zeroinitializer"), option["hold"], option["grow"])
+        most = self.choose(self.true("one", lane["rejected_last"], "zeroinitializer"), option["hold"], option["grow"])
         factor = self.call("minnum", self.call("maxnum", wanted, option["shrink"]), most)
         following = self.call("fabs", self.of("fmul", length, factor))
         # a step cut short says little of how long the next may be
@@ -292,7 +302,7 @@ class _Writer(Measuring):
         first = self.let(f"insertelement {t.truths} poison, i1 {self.let('icmp sge i64 %tries.next, %limit')}, i32 0")
         spent = self.let(f"shufflevector {t.truths} {first}, {t.truths} poison, <{t.width} x i32> zeroinitializer")
         late = self.both(self.both(spent, active), self.true("one", time, "%goal"))
-        state = self.block.read("%state.here") if self.watch else lane["state"]
-        for condition, code in ((small, TOO_SMALL), (broken, BROKEN), (late, TOO_MANY)):
+        state = self.block.read("%stop_reason.here") if self.watch else lane["stop_reason"]
+        for condition, code in ((small, STEP_TOO_SMALL), (broken, NOT_FINITE), (late, TOO_MANY_STEPS)):
             state = self.choose(condition, t.splat(float(code)), state)
-        self.write(state, "%state.here")
+        self.write(state, "%stop_reason.here")

@@ -9,15 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import KINDS, LANES, Kernel, Rollout, Tables, options_of
+from armwright.backends.interface import CHAIN_JOINTS, ROLLOUT_SCALARS, ChainTables, Kernel, Rollout, step_options
 from armwright.integrate.control import FORGIVEN, Gains
 
 STEP = 1e-3
 """Seconds of the one step a rollout is tried with, which is never rejected."""
 
-
-ADVANCE = (STEP, 2.0)
-"""What a program that advances is tried with: length and number of its steps."""
+TEST_STEPS = (STEP, 2.0)
+"""Length and number of the steps that an integrating program is tested with."""
 
 Units: TypeAlias = Sequence[tuple[int, int, int]]
 """As in a `Program`: entries that make a vector of unit length."""
@@ -52,11 +51,11 @@ def rollout(
     return _alike(*ends)
 
 
-def short(tables: Tables) -> Tables:
+def short(tables: ChainTables) -> ChainTables:
     """The first joints of a chain, with one of each kind it has: the code of a loop does not depend on its length."""
-    kinds = [np.flatnonzero(tables.kinds == kind)[:1].tolist() for kind in range(len(KINDS))]
+    kinds = [np.flatnonzero(tables.kinds == kind)[:1].tolist() for kind in range(len(CHAIN_JOINTS))]
     rows = sorted({*range(min(2, len(tables.kinds))), *(row for kind in kinds for row in kind)})
-    return Tables(tables.parameters[rows], tables.kinds[rows], tables.starts)
+    return ChainTables(tables.parameters[rows], tables.kinds[rows], tables.starts)
 
 
 def _state(sizes: Iterable[int], dtype: np.dtype[Any], units: Units = ()) -> list[Array]:
@@ -88,11 +87,11 @@ def _fields(
     """Equal rollouts, one step from their only record."""
     units = [(0, first, end - 1) for first, end in unit_vectors]
     y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype, units))
-    begin = {"h": STEP, "previous": FORGIVEN}
+    begin = {"h": STEP, "previous_error": FORGIVEN}
     return {
         "y": y,
         "p": p,
-        **{name: np.full(width, begin.get(name, 0.0), dtype) for name in LANES},
+        **{name: np.full(width, begin.get(name, 0.0), dtype) for name in ROLLOUT_SCALARS},
         "records": np.zeros((1, entries, width), dtype),
         "times": np.full(1, STEP, dtype),
         "totals": np.zeros((gauges, width), dtype),
@@ -101,6 +100,6 @@ def _fields(
         "rows": entries,
         "substeps": np.ones(1, np.int64),
         "limit": 8,
-        "options": options_of(Gains(0.1, 0.0, 0.1), 1e9, 1e9, 1.0, dtype.name),
+        "options": step_options(Gains(0.1, 0.0, 0.1), 1e9, 1e9, 1.0, dtype.name),
         "stop": np.zeros(1, np.int64),
     }

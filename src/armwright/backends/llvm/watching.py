@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from armwright.backends.interface import ENDED, UNSEEN, Watch
+from armwright.backends.interface import ENDED_BY_EVENT, EVENT_NOT_FINITE, EventProgram
 from armwright.backends.llvm.block import Lanes
 from armwright.backends.llvm.looking import HIGH, LOW, Looking
 from armwright.integrate.tableaus import Steps
@@ -27,7 +27,7 @@ class Watching(Looking):
     """Stages of a motion that may be watched."""
 
     def __init__(
-        self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, sizes: Sequence[int], watch: Watch | None
+        self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, sizes: Sequence[int], watch: EventProgram | None
     ) -> None:
         super().__init__(lanes, steps, entries, layout.unit_vectors)
         self.open, self.by_length, self.watch = len(sizes) > 2, sizes[0] > 1, watch
@@ -185,8 +185,8 @@ class Watching(Looking):
             happened = self.true("oge", self.of("fmul", way, self.load("%guessed", e)), zero)
             which = self.choose(self.both(self.true("one", way, zero), happened), t.splat(e + 1.0), which)
         self.write(self.choose(hit, which, self.block.read("%event.here")), "%event.here")
-        state = self.choose(lost, t.splat(float(UNSEEN)), self.block.read("%state.here"))
-        self.write(self.choose(hit, t.splat(float(ENDED)), state), "%state.here")
+        state = self.choose(lost, t.splat(float(EVENT_NOT_FINITE)), self.block.read("%stop_reason.here"))
+        self.write(self.choose(hit, t.splat(float(ENDED_BY_EVENT)), state), "%stop_reason.here")
         self.store("%instant", "0", self.choose(hit, when, self.load("%instant", "0")))
 
     def _copy(self, source: str, first: int, target: str, begin: int) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from armwright.backends.cuda.codegen.solve import solving
 from armwright.backends.cuda.codegen.writer import function, head
 from armwright.backends.text.c import notation
-from armwright.graph.program import Advance, Program
+from armwright.graph.program import FinalState, FinalStateGradient, FinalStateJacobian, Integration, Program
 
 MARKS = 16
 """States that are kept on the way to a gradient. Of more steps, those between are computed again on the way back."""
@@ -24,21 +24,20 @@ LARGE = 5500
 """Operations from which on derivatives of rates stand apart: within a step compilers take twice as long for them."""
 
 
-def composed(program: Program, advance: Advance, name: str, double: bool) -> str:
+def composed(program: Program, integration: Integration, name: str, double: bool) -> str:
     """What `writer.function` is of other programs: where rates lead, derivatives of that, or the gradient back."""
-    inner = advance.without(program)
-    rates = function(advance.rates or inner, f"{name}_rates", double)
-    others = [] if advance.rates is None else [_others(program, advance, f"{name}_others", double)]
-    kind = _forward if advance.rates is None else _back if advance.pull else _slopes
-    text = _Text(program, advance, name, double)
-    lines = "\n".join(f"    {line}" if line else "" for line in kind(text).strip().split("\n"))
+    rates = function(integration.rates_of(program), f"{name}_rates", double)
+    forward = isinstance(integration, FinalState)
+    others = [] if forward else [_others(program, integration, f"{name}_others", double)]
+    text = _Text(program, integration, name, double)
+    lines = "\n".join(f"    {line}" if line else "" for line in _BODIES[type(integration)](text).strip().split("\n"))
     return "\n".join([rates, *others, *text.tables(), f"{head(program, name)}\n{{", lines, "}"])
 
 
-def _others(program: Program, advance: Advance, name: str, double: bool) -> str:
+def _others(program: Program, integration: Integration, name: str, double: bool) -> str:
     """What a gradient makes of rates, or their derivatives, three matrices, of which equations may be left."""
-    inner, n = advance.without(program), program.sizes[1]
-    if advance.pull:
+    inner, n = integration.stage_program(program), program.sizes[1]
+    if isinstance(integration, FinalStateGradient):
         return function(inner, name, double)
     inner = replace(inner, shape=(3, n, n))
     left = inner.equations
@@ -81,21 +80,21 @@ def _combined(stages: Sequence[int], weight: Callable[[int, int], float]) -> _Co
 class _Text:
     """The parts of such functions."""
 
-    def __init__(self, program: Program, advance: Advance, name: str, double: bool) -> None:
+    def __init__(self, program: Program, integration: Integration, name: str, double: bool) -> None:
         suffix = "" if double else "f"
-        self.program, self.advance, self.name = program, advance, name
+        self.program, self.integration, self.name = program, integration, name
         self.fma, self.sqrt, self.number = f"fma{suffix}", f"sqrt{suffix}", notation(double)["constant"]
         self.nq, self.n = program.sizes[:2]
-        self.m, self.count, self.results = self.nq + self.n, len(advance.b), program.results
+        self.m, self.count, self.results = self.nq + self.n, len(integration.b), program.results
         self.names = [argument for argument, _ in program.arguments]
-        self.held = program.arguments[2 : -2 if advance.pull else -1]
-        self.stages = _combined(range(self.count), lambda i, j: advance.a[i][j])
-        self.back = _combined(range(self.count)[::-1], lambda i, j: advance.a[j][i])
+        self.held = [program.arguments[k] for k in integration.constants(program)]
+        self.stages = _combined(range(self.count), lambda i, j: integration.a[i][j])
+        self.back = _combined(range(self.count)[::-1], lambda i, j: integration.a[j][i])
 
     def tables(self) -> list[str]:
         """The weights of all stages."""
-        rows = {"b": self.advance.b, "a": self.stages.last, **{f"a{j}": x for j, x in self.stages.kept.items()}}
-        if self.advance.pull:
+        rows = {"b": self.integration.b, "a": self.stages.last, **{f"a{j}": x for j, x in self.stages.kept.items()}}
+        if isinstance(self.integration, FinalStateGradient):
             rows |= {"up": self.back.last, **{f"up{j}": x for j, x in self.back.kept.items()}}
         return [
             f"TABLE real {self.name}_{key}[{len(row)}] = {{{', '.join(map(self.number, row))}}};"
@@ -140,8 +139,8 @@ EACH(e, {self.m}) {{
 
     def end(self) -> str:
         """The state after the step."""
-        unit = "".join(map(self._unit, self.advance.unit_vectors))
-        return f"EACH(e, {self.m}) y[e] = {self.fma}(h, sum[e], y[e]);{unit}"
+        units = "".join(map(self._unit, self.integration.unit_vectors))
+        return f"EACH(e, {self.m}) y[e] = {self.fma}(h, sum[e], y[e]);{units}"
 
     def _unit(self, unit_vector: tuple[int, int]) -> str:
         begin, end = unit_vector
@@ -178,8 +177,8 @@ def _back(t: _Text) -> str:
     """The gradient by where it starts: step by step back, each from the last state that was kept before it."""
     m, r, last, mu = t.m, t.results, t.count - 1, t.names[-2]
     # where the last stage leads is asked for by lengths alone
-    leave = "" if t.advance.unit_vectors else f"if (at == back && s == {last})\n            break;"
-    unlength = "".join(_inset(_unlength(t, *entries)) for entries in t.advance.unit_vectors)
+    leave = "" if t.integration.unit_vectors else f"if (at == back && s == {last})\n            break;"
+    unlength = "".join(_inset(_unlength(t, *circle)) for circle in t.integration.unit_vectors)
     return f"""{t.start()}
 real marks[{MARKS * m}], places[{t.count * m}], gradient[{r}], old[{m}], by_rate[{m}], later[{m}], pulled[{r}];
 {t.back.room("pulled", str(m))}EACH(e, {r}) gradient[e] = 0;
@@ -302,3 +301,10 @@ for (int e = 0; e < {3 * size}; ++e) {{
 for (int e = 0; e < {3 * size}; ++e)
     out.put({3 * size} + e, dv[e]);
 return good;"""
+
+
+_BODIES: dict[type[Integration], Callable[[_Text], str]] = {
+    FinalState: _forward,
+    FinalStateJacobian: _slopes,
+    FinalStateGradient: _back,
+}

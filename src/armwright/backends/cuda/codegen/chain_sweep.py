@@ -12,27 +12,27 @@ from collections.abc import Iterator
 
 from armwright.backends.cuda.codegen.writer import function, prelude
 from armwright.backends.cuda.kernels.launch_limits import BLOCK
-from armwright.backends.interface import KINDS, Rolled
+from armwright.backends.interface import CHAIN_JOINTS, ChainLoop
 
 
-def text(rolled: Rolled, double: bool) -> str:
+def text(rolled: ChainLoop, double: bool) -> str:
     """`run(Call)` and `again(Call)`, kernels of as many threads as there are records; on a CPU a loop over states."""
     steps = [
         function(sweep.steps[kind], f"sweep{k}_{kind}", double)
         for k, sweep in enumerate(rolled.sweeps)
-        for kind in KINDS
+        for kind in CHAIN_JOINTS
     ]
     sweeps = "".join(_sweep(rolled, k) for k in range(len(rolled.sweeps)))
     call = _CALL.format(names=", ".join(rolled.inputs), block=BLOCK)
     return "\n".join([prelude(double), *steps, call, _ONE.format(sweeps=sweeps), _RUN])
 
 
-def width(rolled: Rolled) -> int:
+def width(rolled: ChainLoop) -> int:
     """Numbers that a thread keeps for every joint."""
     return sum(sweep.record for sweep in rolled.sweeps[:-1])
 
 
-def _sweep(rolled: Rolled, k: int) -> str:
+def _sweep(rolled: ChainLoop, k: int) -> str:
     """One loop over the joints; what it begins with are the entries of `starts` after those of earlier ones."""
     sweep, last = rolled.sweeps[k], k == len(rolled.sweeps) - 1
     begin = sum(earlier.carry for earlier in rolled.sweeps[:k])
@@ -43,7 +43,7 @@ def _sweep(rolled: Rolled, k: int) -> str:
         *(f"entries_of(call.{name}, i, j * {rolled.inputs[name]})" for name in sweep.reads),
         *(f"record_of(call, thread, j, {width(rolled)}, {place})" for place in places[:k]),
     ]
-    calls = " : ".join(f"sweep{k}_{kind}<careful>({', '.join([*given, 'made'])})" for kind in reversed(KINDS))
+    calls = " : ".join(f"sweep{k}_{kind}<careful>({', '.join([*given, 'made'])})" for kind in reversed(CHAIN_JOINTS))
     size = sweep.carry + sweep.record
     if last:
         keep = f"out.put(j, next[{sweep.carry}]);"
@@ -66,7 +66,7 @@ def _sweep(rolled: Rolled, k: int) -> str:
 """
 
 
-def _places(rolled: Rolled) -> Iterator[int]:
+def _places(rolled: ChainLoop) -> Iterator[int]:
     """Where the records of each sweep begin among the numbers of a joint."""
     place = 0
     for sweep in rolled.sweeps:

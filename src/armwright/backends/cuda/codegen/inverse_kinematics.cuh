@@ -209,12 +209,12 @@ FUNCTION bool given(const Call &call, whole target, real *q)
     EACH(c, UNIT_VECTORS) {
         real square = 0;
         EACH(e, PLACES)
-            if (on_circle(c, e))
+            if (in_unit_vector(c, e))
                 square = fma(q[e], q[e], square);
         good &= fabs(square - 1) <= NOT_UNIT;
         const real length = sqrt(square);
         EACH(e, PLACES)
-            if (on_circle(c, e))
+            if (in_unit_vector(c, e))
                 q[e] /= length;
     }
     EACH(e, PLACES) {

@@ -14,7 +14,7 @@ import numpy as np
 from armwright.backends.cuda.codegen.writer import function, prelude
 from armwright.backends.cuda.host.device import Array, address
 from armwright.backends.cuda.kernels.launch_limits import SHARED, size
-from armwright.backends.interface import Rules, Sought
+from armwright.backends.interface import SearchSettings, SearchSpace
 from armwright.backends.text.c import notation
 from armwright.formulations.parts.coordinates import NOT_UNIT
 from armwright.graph.program import Program
@@ -26,7 +26,9 @@ ROUNDING = 1e-5
 """Of what a pose may be off: who looks at it again, by other sums, must find it so."""
 
 
-def text(program: Program, sought: Sought, rules: Rules, double: bool, careful: bool = False, blocks: int = 0) -> str:
+def text(
+    program: Program, sought: SearchSpace, rules: SearchSettings, double: bool, careful: bool = False, blocks: int = 0
+) -> str:
     """`run(Call)`, a kernel of any number of threads, on a CPU of one.
 
     The program is one step, of q and of poses with the damping. So many `blocks` at least are to have room beside each
@@ -60,15 +62,15 @@ def text(program: Program, sought: Sought, rules: Rules, double: bool, careful: 
     return "\n".join([prelude(double), function(program, "body", double), defined, _entries(sought), _rest()])
 
 
-def _entries(sought: Sought) -> str:
+def _entries(sought: SearchSpace) -> str:
     """Which entries of q may be turned all the way round, and which are of a quaternion."""
-    turning = [f"e == {e}" for e, turns in enumerate(sought.turning) if turns]
+    turning = [f"e == {e}" for e, turns in enumerate(sought.periodic) if turns]
     unit_vectors = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(sought.unit_vectors)]
     return f"""FUNCTION constexpr bool turns(int e)
 {{
     return {" || ".join(turning) or "false"};
 }}
-FUNCTION constexpr bool on_circle(int c, int e)
+FUNCTION constexpr bool in_unit_vector(int c, int e)
 {{
     return {" || ".join(unit_vectors) or "false"};
 }}
@@ -88,7 +90,9 @@ NEXT, MARKS, MISSED, WRONG, COUNTS = range(5)
 """What a kernel counts: targets taken, those to be done again, those not reached; and whether one is no pose."""
 
 
-def call(fields: Mapping[str, Any], sought: Sought, targets: int, tolerance: float, attempts: int) -> ctypes.Structure:
+def call(
+    fields: Mapping[str, Any], sought: SearchSpace, targets: int, tolerance: float, attempts: int
+) -> ctypes.Structure:
     """What the kernel is given: arrays by their names, of which `start` and `chosen` may be None."""
     real = ctypes.c_double if fields["q"].dtype == np.float64 else ctypes.c_float
     n = len(sought.low)

@@ -4,7 +4,7 @@
 // OF(sqrt) is the function for `real`, by the name it has in C.
 
 struct Call {
-    real *y, *p, *t, *h, *previous, *held, *accepted, *rejected, *state, *event, *late, *records, *totals;
+    real *y, *p, *t, *h, *previous_error, *rejected_last, *accepted, *rejected, *stop_reason, *event, *start_offset, *records, *totals;
     const real *times;
     const whole *substeps;
     const volatile whole *stop;
@@ -59,12 +59,12 @@ FUNCTION void unit(real *y, real *slope)
         real square = 0;
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
-            if (on_circle(c, e))
+            if (in_unit_vector(c, e))
                 square = OF(fma)(y[e], y[e], square);
         const real length = OF(sqrt)(square);
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
-            if (on_circle(c, e)) {
+            if (in_unit_vector(c, e)) {
                 y[e] /= length;
                 if (slope)
                     slope[e] /= length;
@@ -372,7 +372,7 @@ template <bool careful> APART bool locate(Open &p, Crossing &found)
 
 // Where a rollout is, and its numbers of `backends.interface.LANES`.
 struct Lane {
-    real y[ENTRIES], t, h, previous, held, accepted, rejected, state, event;
+    real y[ENTRIES], t, h, previous_error, rejected_last, accepted, rejected, stop_reason, event;
 #if EVENTS
     real before[EVENTS];
 #endif
@@ -415,14 +415,14 @@ FUNCTION bool passed(Open &p, Lane &lane, real t, real length, real *end, real *
         Open apart = p;
         fine = locate<careful>(apart, found) && fine;
         if (found.hit) {
-            lane.state = ENDED;
+            lane.stop_reason = ENDED_BY_EVENT;
             lane.event = (real)found.event;
             *time = found.when;
 #pragma unroll
             for (int e = 0; e < ENTRIES; ++e)
                 end[e] = found.end[e];
         } else if (found.lost)
-            lane.state = UNSEEN;
+            lane.stop_reason = EVENT_NOT_FINITE;
     }
 #pragma unroll
     for (int e = 0; e < EVENTS; ++e)
@@ -557,9 +557,9 @@ FUNCTION real next_step(const Call &call, const Lane &lane, real err, real lengt
 {
     const real *const option = call.options;
     const real power = OF(pow)(OF(fmax)(err, SMALLEST), accept ? option[ALPHA] : option[RETRY]);
-    const real memory = accept ? OF(pow)(lane.previous, option[BETA]) : (real)1;
+    const real memory = accept ? OF(pow)(lane.previous_error, option[BETA]) : (real)1;
     const real wanted = err != err ? option[SHRINK] : option[SAFETY] * memory / power;
-    const real most = lane.held != 0 ? option[HOLD] : option[GROW];
+    const real most = lane.rejected_last != 0 ? option[HOLD] : option[GROW];
     const real following = OF(fabs)(length * OF(fmin)(OF(fmax)(wanted, option[SHRINK]), most)), size = OF(fabs)(lane.h);
     return OF(fmin)(cut && accept && size > following ? size : following, option[LONGEST]);
 }
@@ -568,7 +568,7 @@ FUNCTION real next_step(const Call &call, const Lane &lane, real err, real lengt
 template <bool careful>
 FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, whole, real goal, bool *halted)
 {
-    for (whole tries = 1; lane.state == 0 && lane.t != goal; ++tries) {
+    for (whole tries = 1; lane.stop_reason == 0 && lane.t != goal; ++tries) {
         if (*call.stop) {
             *halted = true;
             return true;
@@ -601,17 +601,17 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, 
             lane.t = time;
             lane.accepted += 1;
             if (!cut)
-                lane.previous = OF(fmax)(err, FORGIVEN);
+                lane.previous_error = OF(fmax)(err, FORGIVEN);
         } else
             lane.rejected += 1;
         lane.slopes.from = accept ? SAME_AS_LAST : 1;
-        lane.held = accept ? (real)0 : (real)1;
+        lane.rejected_last = accept ? (real)0 : (real)1;
         lane.h = OF(copysign)(following, left);
         const real smallest = (err != err ? 256 : 16) * ROUNDING;  // before what is not finite the state must move
         if (!accept && following < OF(fmax)(OF(fabs)(began), OF(fabs)(goal)) * smallest)
-            lane.state = err != err ? BROKEN : TOO_SMALL;
-        if (tries >= call.limit && lane.t != goal && lane.state == 0)
-            lane.state = TOO_MANY;
+            lane.stop_reason = err != err ? NOT_FINITE : STEP_TOO_SMALL;
+        if (tries >= call.limit && lane.t != goal && lane.stop_reason == 0)
+            lane.stop_reason = TOO_MANY_STEPS;
         if (!fine)
             return false;
     }
@@ -650,7 +650,7 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, 
         for (int e = 0; e < ENTRIES; ++e)
             lane.y[e] = end[e];
 #if EVENTS
-        if (lane.state != 0) {
+        if (lane.stop_reason != 0) {
             lane.t = time;
             return fine;
         }
@@ -672,20 +672,20 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
     for (int e = 0; e < ENTRIES; ++e)
         lane.y[e] = call.y[e * call.stride + i];
     lane.t = call.t[i];
-    lane.state = call.state[i];
+    lane.stop_reason = call.stop_reason[i];
     lane.event = call.event[i];
-    if (lane.state != 0) {
+    if (lane.stop_reason != 0) {
         for (whole r = 0; r < call.count; ++r)
             record(call, i, r, lane.y);
         return true;
     }
     Open p = {call, i OWN_NUMBERS};
-    const real late = call.late[i];
+    const real start_offset = call.start_offset[i];
     bool fine = true, halted = false;
 #if ADAPTIVE
     lane.h = call.h[i];
-    lane.previous = call.previous[i];
-    lane.held = call.held[i];
+    lane.previous_error = call.previous_error[i];
+    lane.rejected_last = call.rejected_last[i];
     lane.accepted = call.accepted[i];
     lane.rejected = call.rejected[i];
 #endif
@@ -718,8 +718,8 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #endif
 #pragma unroll 1
     for (whole r = 0; r < call.count && fine; ++r) {
-        if (lane.state == 0)
-            fine = travel<careful>(call, p, lane, measured, r, call.times[r] + late, &halted);
+        if (lane.stop_reason == 0)
+            fine = travel<careful>(call, p, lane, measured, r, call.times[r] + start_offset, &halted);
         if (halted)
             break;
 #if AT_RECORDS
@@ -740,13 +740,13 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #endif
 #if ADAPTIVE
     call.h[i] = lane.h;
-    call.previous[i] = lane.previous;
-    call.held[i] = lane.held;
+    call.previous_error[i] = lane.previous_error;
+    call.rejected_last[i] = lane.rejected_last;
     call.accepted[i] = lane.accepted;
     call.rejected[i] = lane.rejected;
 #endif
 #if ADAPTIVE || EVENTS
-    call.state[i] = lane.state;
+    call.stop_reason[i] = lane.stop_reason;
     call.event[i] = lane.event;
 #endif
     return true;

@@ -20,16 +20,16 @@ import numpy as np
 from armwright.backends.cuda.codegen.writer import function, known, prelude
 from armwright.backends.cuda.kernels.launch_limits import SHARED, size
 from armwright.backends.interface import (
-    BROKEN,
-    ENDED,
-    LANES,
-    OPTIONS,
-    TOO_MANY,
-    TOO_SMALL,
-    UNSEEN,
-    WHOLE,
+    ENDED_BY_EVENT,
+    EVENT_NOT_FINITE,
+    INTEGER_FIELDS,
+    NOT_FINITE,
+    ROLLOUT_SCALARS,
+    STEP_OPTIONS,
+    STEP_TOO_SMALL,
+    TOO_MANY_STEPS,
+    EventProgram,
     Gauge,
-    Watch,
 )
 from armwright.backends.text.c import notation
 from armwright.graph.program import Program
@@ -57,7 +57,7 @@ class Motion(NamedTuple):
     program: Program
     steps: Steps
     layout: Layout
-    watch: Watch | None
+    watch: EventProgram | None
     gauge: Gauge | None
 
     @property
@@ -74,11 +74,11 @@ class Motion(NamedTuple):
         return slopes if watch is None else 2 * slopes + 3 * (entries + len(watch.directions))
 
 
-def text(motion: Motion, own: Sequence[bool], double: bool, careful: bool = False, blocks: int = 0) -> str:
+def text(motion: Motion, per_rollout: Sequence[bool], double: bool, careful: bool = False, blocks: int = 0) -> str:
     """`run(Call)`, a kernel of one thread for each rollout, on a CPU a loop over them.
 
-    Of the open numbers those that are `own` differ from rollout to rollout; the others come with the call. So many
-    `blocks` at least are to have room beside each other, which bounds their registers; if none, the compiler knows.
+    Runtime parameters that are `per_rollout` differ between rollouts; the others come with the call. At least `blocks`
+    blocks shall fit on a processor at once, which bounds their registers; with 0 the compiler decides.
     """
     parts = [prelude(double), function(motion.program, "body", double)]
     watch, gauge = motion.watch, motion.gauge
@@ -88,34 +88,36 @@ def text(motion: Motion, own: Sequence[bool], double: bool, careful: bool = Fals
         "within": gauge.within if gauge else None,
     }
     parts += [function(other, name, double) for name, other in beside.items() if other is not None]
-    parts += [_sizes(motion, own, double), _constants(double)]
+    parts += [_sizes(motion, per_rollout, double), _constants(double)]
     bounds = f"{BLOCK}, {blocks}" if blocks else f"{BLOCK}"
     parts.append(f"#define CAREFUL {int(careful)}\n#define BOUNDS {bounds}")
     parts += [_weights(motion, double), _places(motion), _rest()]
     return "\n".join(parts)
 
 
-GIVEN = ("y", "p", *LANES, "records", "totals", "times", "substeps", "stop", "marked", "any")
+GIVEN = ("y", "p", *ROLLOUT_SCALARS, "records", "totals", "times", "substeps", "stop", "marked", "any")
 """The arrays that the kernel is given."""
 
 
 def call(
-    fields: Mapping[str, Any], rollouts: int, own: Sequence[bool], address: Callable[[Any], int]
+    fields: Mapping[str, Any], rollouts: int, per_rollout: Sequence[bool], address: Callable[[Any], int]
 ) -> ctypes.Structure:
-    """What the kernel is given: `FIELDS`, of which p has the rows of what each rollout has for its own; `shared` is
-    what they have in common. `marked` has room for one byte of each rollout and `any` for four in all."""
+    """Return the arguments of the kernel: `ROLLOUT_FIELDS`, in which p has the rows that differ between rollouts.
+
+    `shared` has the other parameters. `marked` has one byte for each rollout, `any` four in all.
+    """
     real = ctypes.c_double if fields["y"].dtype == np.float64 else ctypes.c_float
     kinds = [
         *((name, ctypes.c_void_p) for name in GIVEN),
-        *((name, ctypes.c_longlong) for name in (*WHOLE, "rollouts")),
-        ("options", real * len(OPTIONS)),
-        ("shared", real * max(1, len(own) - sum(own))),
+        *((name, ctypes.c_longlong) for name in (*INTEGER_FIELDS, "rollouts")),
+        ("options", real * len(STEP_OPTIONS)),
+        ("shared", real * max(1, len(per_rollout) - sum(per_rollout))),
     ]
     kind: type[ctypes.Structure] = type("Call", (ctypes.Structure,), {"_fields_": kinds})
     made = kind()
     for name in GIVEN:
         setattr(made, name, address(fields[name]))
-    for name, number in (*((name, fields[name]) for name in WHOLE), ("rollouts", rollouts)):
+    for name, number in (*((name, fields[name]) for name in INTEGER_FIELDS), ("rollouts", rollouts)):
         setattr(made, name, int(number))
     for name in ("options", "shared"):
         getattr(made, name)[: len(fields[name])] = fields[name].tolist()
@@ -127,10 +129,10 @@ def _rest() -> str:
     return (files(__package__) / "rollout.cuh").read_text("utf-8")
 
 
-def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
+def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
     """How many there are of everything."""
     program, steps, layout, watch, gauge = motion
-    mine = sum(own)
+    mine = sum(per_rollout)
     numbers = {
         "ENTRIES": len(program.outputs),
         "STAGES": steps.stages,
@@ -141,7 +143,7 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
         "CONTROLLED": layout.controlled,
         "UNIT_VECTORS": len(layout.unit_vectors),
         "OWN": mine if mine <= OWN else 0,
-        "SHARED": max(1, len(own) - mine),
+        "SHARED": max(1, len(per_rollout) - mine),
         "EVENTS": 0 if watch is None else len(watch.directions),
         "GAUGES": 0 if gauge is None else gauge.totals,
         "AT_RECORDS": 0 if gauge is None else gauge.at_records,
@@ -162,14 +164,14 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
     read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(mine))
     lines.append(f"#define OWN_NUMBERS {f', {{{read}}}' if 0 < mine <= OWN else ''}")
     lines.append(f"#define AND_OPEN {', p' if len(program.sizes) > 2 else ''}")
-    lines.append(f"#define OPEN_NUMBERS {_open_numbers(own)}")
+    lines.append(f"#define OPEN_NUMBERS {_open_numbers(per_rollout)}")
     return "\n".join(lines)
 
 
-def _open_numbers(own: Sequence[bool]) -> str:
+def _open_numbers(per_rollout: Sequence[bool]) -> str:
     """Where the open number k is: numbers beside each other that are all of one kind are looked up together."""
     text, place, end = "", {True: 0, False: 0}, 0
-    for kind, group in groupby(own):
+    for kind, group in groupby(per_rollout):
         begin, end = end, end + len(list(group))
         shift = begin - place[kind]
         place[kind] += end - begin
@@ -181,11 +183,11 @@ def _open_numbers(own: Sequence[bool]) -> str:
 def _constants(double: bool) -> str:
     real = notation(double)["constant"]
     numbers = {
-        "BROKEN": BROKEN,
-        "TOO_SMALL": TOO_SMALL,
-        "TOO_MANY": TOO_MANY,
-        "UNSEEN": UNSEEN,
-        "ENDED": ENDED,
+        "NOT_FINITE": NOT_FINITE,
+        "STEP_TOO_SMALL": STEP_TOO_SMALL,
+        "TOO_MANY_STEPS": TOO_MANY_STEPS,
+        "EVENT_NOT_FINITE": EVENT_NOT_FINITE,
+        "ENDED_BY_EVENT": ENDED_BY_EVENT,
         "STRETCH": STRETCH,
         "ROUNDED": ROUNDED,
         "SMALLEST": SMALLEST,
@@ -226,7 +228,7 @@ def _places(motion: Motion) -> str:
 {{
     return {" && ".join(still) or "true"};
 }}
-FUNCTION constexpr bool on_circle(int c, int e)
+FUNCTION constexpr bool in_unit_vector(int c, int e)
 {{
     return {" || ".join(unit_vectors) or "false"};
 }}

@@ -21,7 +21,7 @@ from armwright.backends.cuda.codegen.schedule import depends
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
 from armwright.graph.expression import LEAVES, Expr, schedule
-from armwright.graph.program import Program
+from armwright.graph.program import FinalStateGradient, FinalStateJacobian, Program
 
 PAIR = ("sin", "cos")
 
@@ -315,10 +315,10 @@ def plain(program: Program) -> Program:
     """The same with arguments that can be called so: "payload.mass" cannot."""
     names = [name if name.isidentifier() else f"given{a}" for a, (name, _) in enumerate(program.arguments)]
     arguments = tuple((name, inputs) for name, (_, inputs) in zip(names, program.arguments, strict=True))
-    advance = program.advance
-    if advance is not None and advance.rates is not None:
-        advance = advance._replace(rates=plain(advance.rates))
-    return replace(program, arguments=arguments, advance=advance)
+    integration = program.integration
+    if isinstance(integration, FinalStateJacobian | FinalStateGradient):
+        integration = replace(integration, rates=plain(integration.rates))
+    return replace(program, arguments=arguments, integration=integration)
 
 
 def idle(program: Program) -> list[tuple[int, int]]:

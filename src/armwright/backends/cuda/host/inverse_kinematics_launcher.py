@@ -9,7 +9,7 @@ import numpy as np
 from armwright.arrays import on_card
 from armwright.backends.cuda.codegen import inverse_kinematics
 from armwright.backends.cuda.host.device import Code, copied, crowded, cupy, fetched, full, halves
-from armwright.backends.interface import Hits, Rules, Sought
+from armwright.backends.interface import SearchResult, SearchSettings, SearchSpace
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 
@@ -23,7 +23,7 @@ CROWDED = 6, 168, 200
 class Searching:
     """Positions for many targets; what is given as arrays of NumPy is copied there and back."""
 
-    def __init__(self, program: Program, sought: Sought, rules: Rules, dtype: str) -> None:
+    def __init__(self, program: Program, sought: SearchSpace, rules: SearchSettings, dtype: str) -> None:
         self._of, self._sought, self.dtype = (program, sought, rules), sought, np.dtype(dtype)
         self._places = program.sizes[0]
 
@@ -49,7 +49,7 @@ class Searching:
     def table(self, q: Any, far: Any) -> dict[str, Any]:
         return {name: copied(np.ascontiguousarray(x.T, self.dtype)) for name, x in (("places", q), ("far", far))}
 
-    def run(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> Hits:
+    def run(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
         here = not (on_card(T) or on_card(q0))
         try:
             there = self._there(copied(T), None if q0 is None else copied(q0), table, tolerance, attempts)
@@ -60,7 +60,7 @@ class Searching:
         q, error, solved = map(fetched, there[:3]) if here else there[:3]
         return there._replace(q=q, error=error, solved=solved)
 
-    def _there(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> Hits:
+    def _there(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
         targets, xp = len(T), cupy()
         q, error = (xp.empty((targets, n), self.dtype) for n in (self._places, 2))
         solved, marked = (xp.empty(targets, kind) for kind in (bool, np.int64))
@@ -75,10 +75,12 @@ class Searching:
             call = inverse_kinematics.call({**fields, "chosen": marked}, self._sought, marks, tolerance, attempts)
             self._again.launch(call, min(marks, THREADS))
             told = fetched(counts)
-        return Hits(q, error, solved, int(told[inverse_kinematics.MISSED]), bool(told[inverse_kinematics.WRONG]))
+        return SearchResult(
+            q, error, solved, int(told[inverse_kinematics.MISSED]), bool(told[inverse_kinematics.WRONG])
+        )
 
-    def _in_pieces(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> Hits:
+    def _in_pieces(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
         """What is too much for the memory of the card, one half after the other."""
         done = [self.run(T[x], None if q0 is None else q0[x], table, tolerance, attempts) for x in halves(len(T))]
         q, error, solved = (np.concatenate([part[k] for part in done]) for k in range(3))
-        return Hits(q, error, solved, sum(part.missed for part in done), any(part.wrong for part in done))
+        return SearchResult(q, error, solved, sum(part.unsolved for part in done), any(part.invalid for part in done))

@@ -37,9 +37,9 @@ class Travelling:
 
     width = 1
 
-    def __init__(self, motion: Motion, dtype: str, own: tuple[bool, ...] | None = None) -> None:
+    def __init__(self, motion: Motion, dtype: str, per_rollout: tuple[bool, ...] | None = None) -> None:
         self.entries, self.dtype, self._motion = len(motion.program.outputs), np.dtype(dtype), motion
-        self.own = (True,) * sum(motion.program.sizes[2:]) if own is None else own
+        self.per_rollout = (True,) * sum(motion.program.sizes[2:]) if per_rollout is None else per_rollout
         self._sharing = dict[tuple[bool, ...], Travelling]()
 
     @property
@@ -51,7 +51,7 @@ class Travelling:
         return self._text()
 
     def _text(self, careful: bool = False, blocks: int = 0) -> str:
-        return rollout.text(self._motion, self.own, self.dtype == np.float64, careful, blocks)
+        return rollout.text(self._motion, self.per_rollout, self.dtype == np.float64, careful, blocks)
 
     @cached_property
     def code(self) -> Code:
@@ -67,22 +67,22 @@ class Travelling:
         """That of rollouts with large angles."""
         return Code(self._text(careful=True), rollout.BLOCK)
 
-    def sharing(self, own: tuple[bool, ...]) -> Travelling:
+    def with_per_rollout(self, per_rollout: tuple[bool, ...]) -> Travelling:
         """The same, compiled, for rollouts that have only some open numbers for their own."""
-        few = np.cumsum(~np.array(own[: len(self.own)], bool)) <= SHARED
-        mine = tuple(bool(x or not y) for x, y in zip(own, few.tolist(), strict=False))
+        few = np.cumsum(~np.array(per_rollout[: len(self.per_rollout)], bool)) <= SHARED
+        mine = tuple(bool(x or not y) for x, y in zip(per_rollout, few.tolist(), strict=False))
         if mine not in self._sharing:
             made = Travelling(self._motion, self.dtype.name, mine)
             made.code.kernel()
             self._sharing[mine] = made
         return self._sharing[mine]
 
-    def most(self, numbers: int) -> int:
+    def max_rollouts(self, numbers: int) -> int:
         return int(ROOM * free() / (numbers * self.dtype.itemsize + 1))
 
-    def draw(self, out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
+    def draw(self, out: Any, drawn: Drawn, which: Which, instants: Array) -> None:
         with out.device:
-            random_numbers.fill(out, drawn, which, turns)
+            random_numbers.fill(out, drawn, which, instants)
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """As the interface has it; the arrays of rollouts are on the card, all others are of NumPy."""
@@ -92,7 +92,7 @@ class Travelling:
             there |= {"stop": cupy().zeros(1, np.int64), "any": cupy().zeros(1, np.uint32)}
             given = {**fields, **there, "marked": cupy().zeros(rollouts, np.uint8)}
             cupy().cuda.runtime.deviceSynchronize()  # whoever made the arrays may have another stream
-            call = rollout.call(given, rollouts, self.own, lambda array: int(array.data.ptr))
+            call = rollout.call(given, rollouts, self.per_rollout, lambda array: int(array.data.ptr))
             self.code.launch(call, rollouts)
             _wait(fields["stop"], there["stop"])
             if int(there["any"][0]):

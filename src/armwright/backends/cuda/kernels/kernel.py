@@ -83,7 +83,7 @@ def ahead(program: Program, double: bool) -> bool:
     """Whether a long program has what it reads fetched at once, where states lie side by side."""
     room = sum(program.sizes) * size(double) * FEWEST * BLOCK
     solving = double and program.equations is not None
-    return program.advance is None and len(program.nodes) < LONGEST and not solving and room <= AHEAD
+    return program.integration is None and len(program.nodes) < LONGEST and not solving and room <= AHEAD
 
 
 def shared(program: Program, layout: Layout, double: bool) -> int:
@@ -121,18 +121,18 @@ def bounds(program: Program, double: bool, each: int = BLOCK) -> str:
 
 
 def _many(program: Program, double: bool) -> bool:
-    return program.advance is None and LONG < len(program.nodes) < LONGEST and not double
+    return program.integration is None and LONG < len(program.nodes) < LONGEST and not double
 
 
 def long(program: Program) -> bool:
     """Whether a program is so long that its registers are few."""
-    return program.advance is not None or len(program.nodes) > LONG
+    return program.integration is not None or len(program.nodes) > LONG
 
 
 def body(program: Program, name: str, double: bool, tile: solve.Tile = solve.LOCAL) -> str:
     """A function of a program of any kind."""
-    if program.advance is not None:
-        return composed(program, program.advance, name, double)
+    if program.integration is not None:
+        return composed(program, program.integration, name, double)
     if program.equations is not None:
         return solve.solving(program, program.equations, name, double, tile)
     return function(program, name, double)

@@ -12,14 +12,13 @@ from functools import partial
 from armwright.backends.llvm.block import Block, Lanes
 from armwright.backends.llvm.body import address, arguments, signature
 from armwright.backends.llvm.stages import Stages
-from armwright.graph.program import Advance, Program
+from armwright.graph.program import FinalState, FinalStateGradient, FinalStateJacobian, Integration, Program
 from armwright.integrate.tableaus import Steps
 
 
-def advancing(program: Program, advance: Advance, block: Block) -> str:
-    """`body`, which calls `rates`, and `others` if the program is about something else."""
-    kind = _Forward if advance.rates is None else _Back if advance.pull else _Slopes
-    body = kind(program, advance, block.lanes)
+def integration_body(program: Program, integration: Integration, block: Block) -> str:
+    """Return the text of `body`, which calls `rates`, and `others` for derivatives."""
+    body = _BODIES[type(integration)](program, integration, block.lanes)
     text = body.text()
     block.declared.update(body.block.declared)
     return text
@@ -28,12 +27,12 @@ def advancing(program: Program, advance: Advance, block: Block) -> str:
 class _Body(Stages):
     """The text of `body`."""
 
-    def __init__(self, program: Program, advance: Advance, t: Lanes) -> None:
+    def __init__(self, program: Program, integration: Integration, t: Lanes) -> None:
         self.sizes = program.sizes
-        steps = Steps(advance.a, advance.b, c=(0.0,) * len(advance.b))
-        super().__init__(t, steps, sum(self.sizes[:2]), advance.unit_vectors)
+        steps = Steps(integration.a, integration.b, c=(0.0,) * len(integration.b))
+        super().__init__(t, steps, sum(self.sizes[:2]), integration.unit_vectors)
         self.signature = signature(program)
-        self.held = arguments(program)[2 : -2 if advance.pull else -1]
+        self.held = [arguments(program)[k] for k in integration.constants(program)]
         self.results = program.results
 
     def text(self) -> str:
@@ -96,7 +95,7 @@ class _Body(Stages):
         self.block.on(done)
 
 
-class _Forward(_Body):
+class _StateBody(_Body):
     """Where the rates lead."""
 
     def work(self) -> None:
@@ -104,7 +103,7 @@ class _Forward(_Body):
         self.deliver("%now", 0, self.results)
 
 
-class _Back(_Body):
+class _GradientBody(_Body):
     """The gradient by where it starts."""
 
     def further(self) -> dict[str, int]:
@@ -186,11 +185,11 @@ class _Back(_Body):
                 self.store("%sum", e, self.of("fdiv", across, length))
 
 
-class _Slopes(_Body):
+class _JacobianBody(_Body):
     """Derivatives by positions, velocities and torques, n rows of 3 n columns each, carried through all stages."""
 
-    def __init__(self, program: Program, advance: Advance, t: Lanes) -> None:
-        super().__init__(program, advance, t)
+    def __init__(self, program: Program, integration: Integration, t: Lanes) -> None:
+        super().__init__(program, integration, t)
         self.n = self.sizes[1]
         self.size = 3 * self.n * self.n
         self.beside = max(d for d in range(1, 9) if 3 * self.n % d == 0)
@@ -316,3 +315,10 @@ class _Slopes(_Body):
                 self.store(target, place, self.of("fadd", self.load(target, place), more))
 
         return row
+
+
+_BODIES: dict[type[Integration], type[_Body]] = {
+    FinalState: _StateBody,
+    FinalStateJacobian: _JacobianBody,
+    FinalStateGradient: _GradientBody,
+}
