@@ -18,15 +18,15 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.check import Report, check, compare, fix
 from armwright.check.compare import KINDS as DIFFERENCES
-from armwright.check.report import KINDS
+from armwright.check.report import finding_kinds
 from armwright.check.run import read
 from armwright.cli import app
 from armwright.model import urdf
 from armwright.model.freedoms import rows_of
 from armwright.robot import random_tree
-from armwright.rules import KINDS as PROBLEMS
-from armwright.rules.joints import rounded
-from armwright.rules.tensors import flipped, possible, steiner
+from armwright.rules import kinds
+from armwright.rules.joint_rules import exact_angle
+from armwright.rules.tensors import is_physical, parallel_axis_term, with_negated_products
 
 CMEEL = importlib.util.find_spec("cmeel")
 EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")
@@ -105,7 +105,7 @@ def tensor(name: str, inertia: np.ndarray) -> tuple[str, dict[str, object]]:
 
 def about_origin(name: str, text: str = ARM) -> tuple[str, dict[str, object]]:
     mass, com, inertia = body(name, text)
-    return tensor(name, inertia + steiner(mass, com))
+    return tensor(name, inertia + parallel_axis_term(mass, com))
 
 
 BARE = planted(ARM, ("link[@name='upper']/collision", None))
@@ -120,10 +120,10 @@ IN_URDF = {
     "about the origin, of a solid": (ARM, [about_origin("upper")], "inertia about the origin", "upper", "error"),
     "about the origin, by its products": (ARM, [about_origin("hand")], "inertia about the origin", "hand", "error"),
     "about the origin, too long": (ARM, [about_origin("fore")], "inertia about the origin", "fore", "warning"),
-    "flipped products of a solid": (ARM, [tensor("upper", flipped(body("upper")[2]))], "flipped products", "upper", "error"),
-    "flipped products": (BARE, [tensor("upper", flipped(body("upper")[2]))], "flipped products", "upper", "note"),
+    "flipped products of a solid": (ARM, [tensor("upper", with_negated_products(body("upper")[2]))], "flipped products", "upper", "error"),
+    "flipped products": (BARE, [tensor("upper", with_negated_products(body("upper")[2]))], "flipped products", "upper", "note"),
     "impossible unless flipped": (ARM, [tensor("hand", np.array([[0.11, 0.04, 0.04], [0.04, 0.1, 0.04], [0.04, 0.04, 0.09]]) / 100)], "flipped products", "hand", "warning"),
-    "parallel axis twice": (ARM, [tensor("fore", body("fore")[2] - 0.4 * steiner(*body("fore")[:2]))], "parallel axis twice", "fore", "warning"),
+    "parallel axis twice": (ARM, [tensor("fore", body("fore")[2] - 0.4 * parallel_axis_term(*body("fore")[:2]))], "parallel axis twice", "fore", "warning"),
     "tensor in turned axes": (ARM, [tensor("fore", np.diag([0.022, 0.022, 0.000833]))], "turned tensor", "fore", "note"),
     "kg mm^2": (ARM, [tensor("fore", body("fore")[2] * 1e6)], "suspicious units", "fore", "warning"),
     "g mm^2": (ARM, [tensor("upper", body("upper")[2] * 1e9)], "suspicious units", "upper", "warning"),
@@ -163,7 +163,7 @@ def found(report: Report, kind: str, where: str) -> list[str]:
 def test_the_small_arm_is_fine(tmp_path: Path) -> None:
     assert check(write(tmp_path, ARM)).findings == ()
     assert check(write(tmp_path, BARE), prove_it=False).findings == ()
-    assert possible(body("upper")[2])
+    assert is_physical(body("upper")[2])
 
 
 @pytest.mark.parametrize("name", IN_URDF)
@@ -191,7 +191,7 @@ def row(text: str, i: int, key: str, value: str) -> str:
 
 def puma_about_origin() -> str:
     own = PUMA.links[1]
-    moved = np.array(own.inertia) + steiner(own.mass, np.array(own.com))
+    moved = np.array(own.inertia) + parallel_axis_term(own.mass, np.array(own.com))
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = moved.tolist()
     return row(PUMA.to_toml(), 1, "inertia", repr([xx, yy, zz, xy, xz, yz]))
 
@@ -327,8 +327,10 @@ def test_random_robots_raise_no_alarm(seed: int, tmp_path: Path) -> None:
 
 
 def test_every_problem_is_a_kind_of_finding() -> None:
-    assert set(PROBLEMS) <= set(KINDS)
-    assert {kind for _, _, kind, _, _ in IN_URDF.values()} | {kind for _, kind, _, _ in IN_TOML.values()} <= set(KINDS)
+    assert set(kinds()) <= set(finding_kinds())
+    assert {kind for _, _, kind, _, _ in IN_URDF.values()} | {kind for _, kind, _, _ in IN_TOML.values()} <= set(
+        finding_kinds()
+    )
 
 
 def test_what_is_accepted_is_a_note(tmp_path: Path) -> None:
@@ -371,9 +373,9 @@ def test_a_tree_is_proved_whole(tmp_path: Path) -> None:
     [(1.57, math.pi / 2), (-3.1415, -math.pi), (3.1416, math.pi), (0.785, math.pi / 4), (1.0472, math.pi / 3), (4.712, 1.5 * math.pi)],
 )  # fmt: skip
 def test_rounded_and_cut_angles_are_told_from_others(angle: float, exact: float) -> None:
-    assert rounded(angle) == pytest.approx(exact, rel=1e-15)
-    assert rounded(exact) is None
-    assert rounded(angle + 0.0123) is None
+    assert exact_angle(angle) == pytest.approx(exact, rel=1e-15)
+    assert exact_angle(exact) is None
+    assert exact_angle(angle + 0.0123) is None
 
 
 FIXABLE = ["about the origin, of a solid", "about the origin, by its products", "flipped products of a solid", "axis too long", "axis of few digits", "reversed limits", "rounded right angle", "cut right angle", "rounded inertial axes"]  # fmt: skip

@@ -16,7 +16,7 @@ from armwright.check import check, compare, fix
 from armwright.check.extents import MOST, Hull, NotUnderstood, Part, Skin, triangles
 from armwright.check.run import read, written_findings
 from armwright.check.written import Body
-from armwright.rules.tensors import flipped, near, possible, second_moment, steiner
+from armwright.rules.tensors import is_physical, parallel_axis_term, second_moment, tensors_agree, with_negated_products
 
 CMEEL = importlib.util.find_spec("cmeel")
 EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")
@@ -214,7 +214,7 @@ MIDDLE, NEAR = np.array([0.19, 0.004, 0.006]), np.array([0.14, 0.004, 0.006])
 def test_no_body_within_a_mesh_has_its_mass_so_far_apart(tmp_path: Path) -> None:
     """With the centre of mass amid the mesh, the spread about the origin is more than all mass at the ends would have."""
     written(tmp_path, "model/meshes/box.stl", FILES["binary.stl"])
-    own, added = own_tensor(), steiner(2.0, MIDDLE)
+    own, added = own_tensor(), parallel_axis_term(2.0, MIDDLE)
     assert told(robot(tmp_path, own, MIDDLE)) == []
     path = robot(tmp_path, own + added, MIDDLE)
     assert told(path) == [("error", "arm")]
@@ -226,14 +226,14 @@ def test_no_body_within_a_mesh_has_its_mass_so_far_apart(tmp_path: Path) -> None
 
 def test_a_tensor_nearer_to_the_filled_mesh_is_likelier(tmp_path: Path) -> None:
     written(tmp_path, "model/meshes/box.stl", FILES["binary.stl"])
-    own, added = own_tensor(), steiner(2.0, NEAR)
+    own, added = own_tensor(), parallel_axis_term(2.0, NEAR)
     assert told(robot(tmp_path, own, NEAR)) == []
     assert told(robot(tmp_path, own + added, NEAR)) == [("warning", "arm")]
 
 
 def test_nothing_outside_of_the_folder_is_read(tmp_path: Path) -> None:
     box = written(tmp_path, "box.stl", FILES["binary.stl"])
-    wrong = own_tensor() + steiner(2.0, MIDDLE)
+    wrong = own_tensor() + parallel_axis_term(2.0, MIDDLE)
     for mesh in (
         "../box.stl",
         str(box),
@@ -255,13 +255,13 @@ def test_shapes_welded_on_may_be_part_of_what_a_link_weighs(tmp_path: Path) -> N
     cover = """<link name="cover">{}<visual><geometry><box size="0.4 0.1 0.1"/></geometry></visual></link><joint name="w" type="fixed">
 <origin xyz="0 0 0.3"/><parent link="arm"/><child link="cover"/></joint>"""
     body = '<inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>'
-    wrong = own_tensor() + steiner(2.0, MIDDLE)
+    wrong = own_tensor() + parallel_axis_term(2.0, MIDDLE)
     assert told(robot(tmp_path, wrong, MIDDLE, more=cover.format(body))) == [("error", "arm")]
     assert told(robot(tmp_path, wrong, MIDDLE, more=cover.format(""))) == []
 
 
 def slipped(body: Body) -> Body:
-    return replace(body, tensor=body.turn.T @ (body.inertia + steiner(body.mass, body.com)) @ body.turn)
+    return replace(body, tensor=body.turn.T @ (body.inertia + parallel_axis_term(body.mass, body.com)) @ body.turn)
 
 
 def found_of(file: Path) -> tuple[set[str], set[str]]:
@@ -270,10 +270,10 @@ def found_of(file: Path) -> tuple[set[str], set[str]]:
     assert not [f for f in written_findings(whole) if f.kind == KIND and f.severity != "note"]
     matters, found = set(), set()
     for i, body in enumerate(whole.bodies):
-        if not body.given or whole.minor(body) or not possible(body.inertia):
+        if not body.given or whole.minor(body) or not is_physical(body.inertia):
             continue
-        added = np.trace(steiner(body.mass, body.com))
-        if added > 0.3 * np.trace(body.inertia + steiner(body.mass, body.com)):
+        added = np.trace(parallel_axis_term(body.mass, body.com))
+        if added > 0.3 * np.trace(body.inertia + parallel_axis_term(body.mass, body.com)):
             matters.add(body.name)
             bodies = (*whole.bodies[:i], slipped(body), *whole.bodies[i + 1 :])
             found |= {
@@ -348,14 +348,16 @@ def test_too_many_faces_end_the_reading(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_one_number_scales_a_mesh_in_all_directions(tmp_path: Path) -> None:
     written(tmp_path, "model/meshes/box.stl", binary_stl(1000 * BOX))
-    path = robot(tmp_path, own_tensor() + steiner(2.0, MIDDLE), MIDDLE)
+    path = robot(tmp_path, own_tensor() + parallel_axis_term(2.0, MIDDLE), MIDDLE)
     path.write_text(path.read_text().replace("meshes/box.stl", 'meshes/box.stl" scale="0.001'))
     assert told(path) == [("error", "arm")]
 
 
 def test_meshes_that_are_not_found_are_told_and_packages_find_them(tmp_path: Path) -> None:
     elsewhere = written(tmp_path, "elsewhere/meshes/box.stl", FILES["binary.stl"]).parent.parent
-    path = robot(tmp_path, own_tensor() + steiner(2.0, MIDDLE), MIDDLE, "package://box_description/meshes/box.stl")
+    path = robot(
+        tmp_path, own_tensor() + parallel_axis_term(2.0, MIDDLE), MIDDLE, "package://box_description/meshes/box.stl"
+    )
     (lost,) = [f for f in check(path, prove_it=False).findings if f.kind == "meshes not found"]
     assert lost.severity == "note"
     assert "the meshes of 1 link were not found (first: 'package://box_description/meshes/box.stl' of arm)" in lost.text
@@ -394,7 +396,7 @@ def exchanged(tensor: np.ndarray, i: int, j: int) -> np.ndarray:
     ("slip", "kind"),
     [
         (lambda T: T, None),
-        (flipped, "flipped products"),
+        (with_negated_products, "flipped products"),
         (lambda T: exchanged(T, 0, 2), "exchanged moments"),
         (lambda T: exchanged(T, 0, 1), "exchanged moments"),
         (lambda T: 1.3 * T, None),
@@ -426,13 +428,16 @@ def test_a_slip_in_one_leg_of_a_real_file_is_found(file: str) -> None:
     whole = read(EXAMPLES / file)
     tried = found = 0
     for i, body in enumerate(whole.bodies):
-        for kind, slip in (("flipped products", flipped), ("exchanged moments", lambda T: exchanged(T, 0, 2))):
+        for kind, slip in (
+            ("flipped products", with_negated_products),
+            ("exchanged moments", lambda T: exchanged(T, 0, 2)),
+        ):
             other = replace(body, tensor=slip(body.tensor))
             if (
                 not body.given
                 or whole.minor(body)
-                or near(other.inertia, body.inertia, 0.1)
-                or not possible(other.inertia)
+                or tensors_agree(other.inertia, body.inertia, 0.1)
+                or not is_physical(other.inertia)
             ):
                 continue
             bodies = (*whole.bodies[:i], other, *whole.bodies[i + 1 :])

@@ -19,7 +19,7 @@ from armwright.formulations import find
 from armwright.model import toml, urdf
 from armwright.model.description import Frame
 from armwright.model.tree import MOST_JOINTS
-from armwright.rules.idle import idle, in_matrix, in_recursion
+from armwright.rules.massless_joints import massless_at, massless_by_matrix, massless_by_recursion
 
 BODY = '<inertial><origin xyz="0.05 0 0"/><mass value="1"/><inertia ixx="0.012" iyy="0.01" izz="0.01"/></inertial>'
 
@@ -242,8 +242,8 @@ def test_idle_joints_are_the_same_in_the_matrix_and_in_the_recursion() -> None:
     for seed in range(300):
         chain_ = degenerate(seed).mechanism()
         q = np.random.default_rng(seed).uniform(-1, 1, chain_.n).tolist()
-        found = in_matrix(np.array(find("mass_matrix")(chain_, q), dtype=float))
-        assert in_recursion(chain_, q) == found, seed
+        found = massless_by_matrix(np.array(find("mass_matrix")(chain_, q), dtype=float))
+        assert massless_by_recursion(chain_, q) == found, seed
         singular += bool(found)
     assert 50 < singular < 250
 
@@ -259,7 +259,7 @@ def test_a_long_chain_is_told_of_its_idle_joints() -> None:
     straight = aw.Robot.from_dh(
         [{**place, "mass": 1.0, "com": [0.05, 0, 0], "inertia": np.eye(3) * 1e-3}] * 3000, "modified"
     )
-    assert idle(straight.mechanism(), [0.0] * 3000) == set()  # stretched out, where the matrix is worst
+    assert massless_at(straight.mechanism(), [0.0] * 3000) == set()  # stretched out, where the matrix is worst
 
 
 # ---- what is said of a tree

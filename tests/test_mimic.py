@@ -335,7 +335,7 @@ def test_a_joint_goes_no_further_than_its_followers() -> None:
     assert aw.Robot.from_description(arm) == arm
     nowhere = aw.Robot.from_dh([leader, {**follower, "limits": [7.0, 8.0]}], "modified")
     assert nowhere.joints[0].limits == (-2.0, 2.0)
-    assert "joint2: its limits and those of joint1, which it follows, leave no position" in aw.problems(nowhere)[0]
+    assert "joint2: no position meets its limits and those of joint1, which it follows" in aw.problems(nowhere)[0]
 
 
 def test_names_mean_one_joint_where_joints_follow_others() -> None:

@@ -1,8 +1,8 @@
-"""The book of rules: each has a robot that breaks it, found alike by `problems`, `load`, `show` and `check`."""
+"""The rules: each has a robot that breaks it, found alike by `problems`, `load`, `show` and `check`."""
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,17 +12,18 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.check import check
-from armwright.check.report import KINDS as FINDINGS
+from armwright.check.report import finding_kinds
 from armwright.cli import app
 from armwright.errors import ModelWarning
 from armwright.model.description import Payload
-from armwright.rules import KINDS, RULES, SEVERITIES, SIZED, Rule, book
+from armwright.rules import LENGTH_KINDS, RULES, SEVERITIES, Doubt, JointFacts, Rule, kinds
+from armwright.rules.body_rules import BODY_RULES
 from armwright.rules.facts import AngleFacts
-from armwright.rules.joints import angle_in_degrees
+from armwright.rules.joint_rules import JOINT_RULES, angle_in_degrees
+from armwright.rules.robot_rules import ROBOT_RULES
 
 CLEAN = aw.load("puma560")
 QUILL = aw.load("stanford")
-NAMES = [rule.name for rule in RULES]
 
 
 def joint(i: int, **values) -> aw.Robot:
@@ -55,11 +56,11 @@ NOTHING, ROUND = tensor(np.zeros((3, 3))), tensor(0.01 * np.eye(3))
 
 EXAMPLES: dict[str, tuple[aw.Robot, str]] = {
     "reversed_limits": (joint(5, limits=(1.0, -1.0)), "joint6"),
-    "slides_far": (
+    "long_slide": (
         replace(QUILL, joints=(*QUILL.joints[:2], replace(QUILL.joints[2], limits=(0, 150)), *QUILL.joints[3:])),
         "joint3",
     ),
-    "smooth_in_degrees": (joint(1, coulomb=2.0, smooth=100.0), "joint2"),
+    "smoothing_in_degrees": (joint(1, coulomb=2.0, smooth=100.0), "joint2"),
     "payload_in_grams": (replace(CLEAN, payload=Payload(2500.0)), "payload"),
     "payload_far_off": (replace(CLEAN, payload=Payload(2.5, (0.0, 0.0, 120.0))), "payload"),
     "friction_in_millimetres": (joint(1, viscous=8800.0), "joint2"),
@@ -70,9 +71,9 @@ EXAMPLES: dict[str, tuple[aw.Robot, str]] = {
     "equal_limits": (joint(0, limits=(1.0, 1.0)), "joint1"),
     "limits_in_degrees": (joint(0, limits=(-160.0, 160.0)), "joint1"),
     "speed_in_degrees": (joint(2, max_velocity=90.0), "joint3"),
-    "cannot_drive": (joint(2, max_torque=0.0), "joint3"),
-    "drives_itself": (joint(2, viscous=-1.0), "joint3"),
-    "far_away": (joint(2, a=431.8), "joint3"),
+    "no_effort": (joint(2, max_torque=0.0), "joint3"),
+    "negative_damping": (joint(2, viscous=-1.0), "joint3"),
+    "far_joint": (joint(2, a=431.8), "joint3"),
     "angle_in_degrees": (joint(5, alpha=-90.0), "joint6"),
     "rounded_angle": (joint(5, alpha=-1.570), "joint6"),
     "no_mass": (link(2, mass=0.0, inertia=NOTHING), "forearm"),
@@ -80,28 +81,28 @@ EXAMPLES: dict[str, tuple[aw.Robot, str]] = {
     "mass_without_tensor": (link(2, inertia=NOTHING), "forearm"),
     "negative_moment": (link(2, inertia=tensor(np.diag([-0.1, 0.2, 0.2]))), "forearm"),
     "large_moment": (link(2, inertia=tensor(np.diag([0.1, 0.1, 0.3]))), "forearm"),
-    "units": (link(2, inertia=tensor(1e6 * np.array(CLEAN.links[2].inertia))), "forearm"),
+    "tensor_units": (link(2, inertia=tensor(1e6 * np.array(CLEAN.links[2].inertia))), "forearm"),
     "centre_outside": (link(2, com=(2.0, 5.0, 0.0)), "forearm"),
     "masses_in_grams": (links(lambda one: replace(one, mass=1000 * one.mass)), "puma560"),
     "round_tensors": (links(lambda one: replace(one, inertia=ROUND) if one.mass > 1 else one), "forearm"),
     "equal_masses": (links(lambda one: replace(one, mass=1.0 if one.mass else 0.0)), "puma560"),
     "copied_tensors": (link(1, inertia=CLEAN.links[2].inertia), "upper_arm"),
     "gravity": (CLEAN.with_gravity([0.0, 0.0, 9.81]), "puma560"),
-    "coaxial": (joint(5, alpha=0.0), "joint6"),
-    "nowhere_to_follow": (following([1.5, 2.0]), "joint2"),
-    "moves_no_mass": (link(5, mass=0.0, inertia=NOTHING), "hand"),
+    "coaxial_joints": (joint(5, alpha=0.0), "joint6"),
+    "conflicting_follower_limits": (following([1.5, 2.0]), "joint2"),
+    "massless_motion": (link(5, mass=0.0, inertia=NOTHING), "hand"),
 }
 """By the name of the rule: a robot that breaks it, and at which link or joint."""
 
 
-def example(rule: Rule) -> tuple[aw.Robot, str]:
-    assert rule.name in EXAMPLES, f"the rule {rule.name} has no example: add a robot that breaks it to EXAMPLES"
-    return EXAMPLES[rule.name]
+def example(name: str) -> tuple[aw.Robot, str]:
+    assert name in EXAMPLES, f"the rule {name} has no example: add a robot that breaks it to EXAMPLES"
+    return EXAMPLES[name]
 
 
 def ruled(found) -> set[tuple[str, str, str]]:
     """What belongs to the book, by kind, place and severity."""
-    return {(one.kind, one.where, one.severity) for one in found if one.kind in KINDS}
+    return {(one.kind, one.where, one.severity) for one in found if one.kind in kinds()}
 
 
 def warned(path: Path) -> tuple[aw.Robot, str]:
@@ -112,24 +113,26 @@ def warned(path: Path) -> tuple[aw.Robot, str]:
     return arm, "".join(str(warning.message) for warning in caught)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_a_rule_is_needed_for_its_example(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    arm, where = example(rule)
+@pytest.mark.parametrize("name", RULES.built_in)
+def test_a_rule_is_needed_for_its_example(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arm, where = example(name)
+    rule = RULES[name]
     assert (rule.kind, where) in {(p.kind, p.where) for p in aw.problems(arm)}
-    monkeypatch.setattr(book, "RULES", tuple(other for other in RULES if other is not rule))
+    monkeypatch.delitem(RULES.built_in, name)
     assert (rule.kind, where) not in {(p.kind, p.where) for p in aw.problems(arm)}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_a_broken_rule_is_found_alike_everywhere(rule: Rule, tmp_path: Path) -> None:
-    arm, where = example(rule)
+@pytest.mark.parametrize("name", RULES.built_in)
+def test_a_broken_rule_is_found_alike_everywhere(name: str, tmp_path: Path) -> None:
+    arm, where = example(name)
+    rule = RULES[name]
     path = tmp_path / "robot.toml"
     arm.to_toml(path)
     in_robot, in_file = aw.problems(arm), check(path, prove_it=False).findings
     (problem, *_) = [p for p in in_robot if (p.kind, p.where) == (rule.kind, where)]
     assert problem.severity in SEVERITIES
     assert problem == f"{where}: {problem.text}"
-    if rule.name == "drives_itself":  # only what cannot be computed is refused
+    if name == "negative_damping":  # only what cannot be computed is refused
         with pytest.raises(aw.ModelError, match=r"viscous = -1\.0 is negative"):
             aw.load(path)
         assert ruled([problem]) <= ruled(in_file)
@@ -143,7 +146,7 @@ def test_a_broken_rule_is_found_alike_everywhere(rule: Rule, tmp_path: Path) -> 
 
 def sized(found) -> set[tuple[str, str, str]]:
     """What is judged by lengths: its kind, its place, and its sentence with all numbers."""
-    return {(one.kind, one.where, one.text) for one in found if one.kind in SIZED}
+    return {(one.kind, one.where, one.text) for one in found if one.kind in LENGTH_KINDS}
 
 
 UR5E = aw.load("ur5e")
@@ -198,7 +201,7 @@ def test_a_centre_of_mass_on_any_joint_is_judged(kind: str) -> None:
     [
         (
             (2.0, [0, 0, 120]),
-            r"payload: its centre of mass is 120 m from the tool of a robot that reaches some .*; milli",
+            r"payload: its centre of mass is 120 m from the tool; the robot reaches .*; milli",
         ),
         (
             (2.0, [0, 0, 0.12], np.eye(3) * 4e3),
@@ -230,10 +233,64 @@ def test_what_real_arms_hold_raises_no_alarm() -> None:
 
 
 def test_every_example_is_of_a_rule_and_every_kind_is_described() -> None:
-    assert set(EXAMPLES) == set(NAMES)
-    assert len(NAMES) == len(set(NAMES))
+    assert set(EXAMPLES) == set(RULES.built_in)
+    assert len(RULES.built_in) == len(JOINT_RULES) + len(BODY_RULES) + len(ROBOT_RULES)
+    assert all(kinds().values())
+    meanings = [rule.kind for rule in RULES.values() if rule.meaning]
+    assert len(meanings) == len(set(meanings)), "a kind has one meaning"
     page = (Path(__file__).parent.parent / "docs/checking.md").read_text()
-    assert [kind for kind in FINDINGS if f"`{kind}`" not in page] == []
+    assert [kind for kind in finding_kinds() if f"`{kind}`" not in page] == []
+
+
+def slow(joint: JointFacts):
+    """A rule of a user's package: every joint moves at least at 4 rad/s."""
+    if joint.velocity is not None and joint.velocity < 4.0:
+        yield Doubt("warning", f"its largest speed is only {joint.velocity:g} rad/s")
+
+
+@pytest.fixture
+def added() -> Iterator[Rule]:
+    """That rule, registered for the time of a test."""
+    yield RULES.register("slow", Rule(JointFacts, "slow joint", slow, "a joint slower than the machine needs"))
+    RULES.unregister("slow")
+
+
+def test_a_rule_of_a_package_works_everywhere(added: Rule, tmp_path: Path) -> None:
+    arm, path = joint(2, max_velocity=3.0), tmp_path / "robot.toml"
+    arm.to_toml(path)
+    text = "joint3: its largest speed is only 3 rad/s"
+    assert text in aw.problems(arm) and text in warned(path)[1]
+    assert ("slow joint", "joint3", "warning") in ruled(check(path, prove_it=False).findings)
+    assert f"problem: {text}" in CliRunner().invoke(app, ["show", str(path)]).output
+    accepted = check(path, prove_it=False, accept=["joint3: slow joint"]).findings
+    assert {(f.kind, f.where, f.severity) for f in accepted} >= {("slow joint", "joint3", "note")}
+    replace(arm, accept=("slow joint",)).to_toml(path)
+    assert "accept" in path.read_text() and text not in warned(path)[1].split("accepts")[0]
+    assert kinds()["slow joint"] == finding_kinds()["slow joint"] == added.meaning
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (slow, r"rule 'mine' is a function; expected an armwright\.rules\.Rule"),
+        (Rule(int, "slow joint", slow, "meaning"), r"rule 'mine' is about <class 'int'>; expected BodyFacts"),
+        (Rule(JointFacts, "slow joint", None, "meaning"), r"the doubts of rule 'mine' are None; expected a function"),
+        (Rule(JointFacts, "a: b", slow, "meaning"), r"rule 'mine' finds the kind 'a: b'; expected a few words without"),
+        (Rule(JointFacts, "slow joint", slow), r"finds a new kind, 'slow joint', without a meaning"),
+    ],
+)
+def test_an_entry_that_is_no_rule_is_refused(entry: object, message: str) -> None:
+    with pytest.raises(aw.InputError, match=message):
+        RULES.register("mine", entry)
+
+
+def test_a_severity_that_does_not_exist_is_an_error() -> None:
+    RULES.register("mine", Rule(JointFacts, "degrees", lambda _: [Doubt("fatal", "no")]))
+    try:
+        with pytest.raises(aw.UnknownNameError, match=r"severity of rule 'mine': 'fatal'"):
+            aw.problems(CLEAN)
+    finally:
+        RULES.unregister("mine")
 
 
 @pytest.mark.parametrize("arm", [CLEAN, following([-2.0, 2.0])], ids=["puma560", "following"])

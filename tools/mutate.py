@@ -125,7 +125,7 @@ ROOMS: dict[str, Room] = {
             "model/toml.py": "toml load",
             "model/*": "toml urdf load conventions mimic robot mjcf",
             "load.py": "load urdf",
-            "rules/idle.py": "load",
+            "rules/massless_joints.py": "load",
             "rules/*": "rules problems",
         },
     ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from armwright.errors import LockedWarning, ModelError, ModelWarning, PublishedWarning, TipWarning, unknown
 from armwright.model import toml
 from armwright.robot import Robot
-from armwright.rules import KINDS, check_accepted, problems
+from armwright.rules import check_accepted, kinds, problems
 
 if TYPE_CHECKING:
     from armwright.model.description import Description
@@ -77,7 +77,7 @@ def load(
         _check_unused(robot, {**vars(chosen), "floating": None, "mappings": mappings})
     if actuators is not None:
         robot = _fitted(robot, actuators)
-    check_accepted(robot.accept, KINDS, "problem under accept")
+    check_accepted(robot.accept, kinds() if robot.accept else (), "problem under accept")
     found = [problem for problem in problems(robot) if problem.severity != "note"]
     if told := [problem for problem in found if not problem.accepted_by(robot)]:
         warnings.warn(f"robot {robot.name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)

@@ -16,7 +16,14 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.written import Body
-from armwright.rules.tensors import FULL, flipped, near, possible, second_moment, steiner
+from armwright.rules.tensors import (
+    ROD_HALF_LENGTH,
+    is_physical,
+    parallel_axis_term,
+    second_moment,
+    tensors_agree,
+    with_negated_products,
+)
 
 Evidence: TypeAlias = tuple[str, str, Array]
 """("certain" | "likely", why, the tensor about the centre of mass)."""
@@ -79,28 +86,28 @@ class Twins:
 
 def about_origin(body: Body, twins: Twins) -> Evidence | None:
     """What speaks for it, if anything does; `twins` are the bodies of the robot."""
-    inertia, added = body.inertia, steiner(body.mass, body.com)
-    if np.trace(added) < SHARE * np.trace(inertia) or not possible(inertia):
+    inertia, added = body.inertia, parallel_axis_term(body.mass, body.com)
+    if np.trace(added) < SHARE * np.trace(inertia) or not is_physical(inertia):
         return None
-    if near(inertia, added, EXACT):
+    if tensors_agree(inertia, added, EXACT):
         return "certain", "it is exactly that of a point mass at the centre of mass, seen from the origin", inertia * 0
     own = inertia - added
     return (
         _by_numbers(body, added)
-        or (_by_twin(body, own, twins) if possible(own, CLOSE) else None)
-        or (_by_shapes(body, own) if possible(own) else None)
-        or (_too_long(body, own) if possible(own) else None)
+        or (_by_twin(body, own, twins) if is_physical(own, CLOSE) else None)
+        or (_by_shapes(body, own) if is_physical(own) else None)
+        or (_too_long(body, own) if is_physical(own) else None)
     )
 
 
 def _by_numbers(body: Body, added: Array) -> Evidence | None:
     inertia = body.inertia
     for sign, signs in ((1.0, ""), (-1.0, " with the signs turned")):
-        own = (inertia if sign > 0 else flipped(inertia)) - added
-        if not possible(own, CLOSE):
+        own = (inertia if sign > 0 else with_negated_products(inertia)) - added
+        if not is_physical(own, CLOSE):
             continue
-        solid = next((s for s in body.solids if near(own, s.tensor(body.mass), CLOSE)), None)
-        if solid is not None and not near(inertia, solid.tensor(body.mass), 0.02):
+        solid = next((s for s in body.solids if tensors_agree(own, s.tensor(body.mass), CLOSE)), None)
+        if solid is not None and not tensors_agree(inertia, solid.tensor(body.mass), 0.02):
             return "certain", f"less the parallel-axis term it is that of its {solid.kind}, filled evenly{signs}", own
         if evidence := _matching_products(inertia, added, sign):
             return evidence, f"its products of inertia are -m x y, -m x z, -m y z of that centre{signs}", own
@@ -183,11 +190,11 @@ def _too_long(body: Body, own: Array) -> Evidence | None:
     low, high = float(along.min()), float(along.max())
     length = high - low
     across = np.linalg.eigvalsh(second_moment(body.inertia))[1] / body.mass
-    if length < 1.2 * distance or FULL * np.sqrt(max(across, 0.0)) > 0.35 * length:
+    if length < 1.2 * distance or ROD_HALF_LENGTH * np.sqrt(max(across, 0.0)) > 0.35 * length:
         return None
 
     def beyond(inertia: Array) -> float:
-        half = FULL * np.sqrt(u @ second_moment(inertia) @ u / body.mass)
+        half = ROD_HALF_LENGTH * np.sqrt(u @ second_moment(inertia) @ u / body.mass)
         return float(max(0.0, low - distance + half) + max(0.0, distance + half - high)) / length
 
     if beyond(body.inertia) < 0.6 or beyond(own) > 0.25:

@@ -16,8 +16,15 @@ from armwright.check.about_origin import CLOSE, Twins, about_origin
 from armwright.check.mistaken import SLIPS, by_meshes, by_twin
 from armwright.check.report import Edit, Finding
 from armwright.check.written import NOWHERE, Body, Written
-from armwright.rules import broken
-from armwright.rules.tensors import ROUNDING, flipped, near, possible, second_moment, steiner
+from armwright.rules import find_problems
+from armwright.rules.tensors import (
+    TENSOR_SLACK,
+    is_physical,
+    parallel_axis_term,
+    second_moment,
+    tensors_agree,
+    with_negated_products,
+)
 
 NOISE = 1e-2
 """Relative asymmetry up to which the mean of two entries is what was meant."""
@@ -26,9 +33,9 @@ NOISE = 1e-2
 def body_findings(written: Written) -> Iterator[Finding]:
     twins = Twins.among(written.bodies)
     for body, facts in zip(written.weighty, written.facts.bodies, strict=True):
-        yield from (Finding.of(problem, body.line) for problem in broken(facts))
+        yield from (Finding.of(problem, body.line) for problem in find_problems(facts))
         yield from _asymmetry(written, body)
-        if not (facts.empty or facts.only_spins):
+        if not (facts.without_inertia or facts.only_spins):
             yield from _tensor(written, body, twins)
 
 
@@ -55,7 +62,7 @@ def _asymmetry(written: Written, body: Body) -> Iterator[Finding]:
     if not difference:
         return
     noise = bool(difference <= NOISE * largest)
-    severity = "note" if difference <= ROUNDING * largest else "warning" if noise else "error"
+    severity = "note" if difference <= TENSOR_SLACK * largest else "warning" if noise else "error"
     yield found(
         severity,
         "asymmetric inertia",
@@ -67,7 +74,7 @@ def _asymmetry(written: Written, body: Body) -> Iterator[Finding]:
 
 
 def _tensor(written: Written, body: Body, twins: Twins) -> Iterator[Finding]:
-    if not possible(body.inertia):
+    if not is_physical(body.inertia):
         yield from _meant(body)
     elif body.mass > 0 and (evidence := about_origin(body, twins)) is not None:
         sure, why, own = evidence
@@ -102,13 +109,13 @@ def _slip(written: Written, body: Body, twins: Twins) -> Finding | None:
 
 def _meant(body: Body) -> Iterator[Finding]:
     """What an impossible tensor could have been."""
-    if possible(flipped(body.inertia)):
+    if is_physical(with_negated_products(body.inertia)):
         text = (
             "with the signs of its products turned a body could have it: SolidWorks prints them with the other sign; "
             "another number may as well be wrong, so that it is left to a person"
         )
         yield found("warning", "flipped products", body, text)
-    elif body.mass > 0 and possible(body.inertia + steiner(body.mass, body.com)):
+    elif body.mass > 0 and is_physical(body.inertia + parallel_axis_term(body.mass, body.com)):
         text = "with m (r^2 1 - r r^T) added a body could have it: the parallel-axis term was subtracted once too often"
         yield found("warning", "parallel axis twice", body, text)
 
@@ -117,11 +124,17 @@ def _turned(written: Written, body: Body) -> Iterator[Finding]:
     """A slender body that does not lie along its link. Links can be made so; hence only a note."""
     for solid in body.solids:
         own = solid.tensor(body.mass)
-        if near(body.inertia, own, 0.05):
+        if tensors_agree(body.inertia, own, 0.05):
             return
-        if near(flipped(body.inertia), own, CLOSE):
+        if tensors_agree(with_negated_products(body.inertia), own, CLOSE):
             text = f"its products of inertia have the other sign than those of its {solid.kind}, which they else fit"
-            yield found("error", "flipped products", body, text, tensor_edits(written, body, flipped(body.inertia)))
+            yield found(
+                "error",
+                "flipped products",
+                body,
+                text,
+                tensor_edits(written, body, with_negated_products(body.inertia)),
+            )
             return
     end = body.points[int(np.argmax(np.linalg.norm(body.points, axis=1)))]
     length = float(np.linalg.norm(end))
@@ -142,7 +155,7 @@ def _turned(written: Written, body: Body) -> Iterator[Finding]:
 def _turned_away(body: Body, u: Array) -> tuple[float, float] | None:
     """Degrees between a slender body and a direction: as written, and with the signs of the products turned."""
     angles = []
-    for inertia in (body.inertia, flipped(body.inertia)):
+    for inertia in (body.inertia, with_negated_products(body.inertia)):
         values, vectors = np.linalg.eigh(second_moment(inertia))
         if values[2] < 3 * max(values[1], 1e-300):
             return None

@@ -25,7 +25,7 @@ from armwright.model.change import in_order_of
 from armwright.model.description import Description, Frame
 from armwright.names import shown, tidy
 from armwright.pages.report.plot import Table, figures, write
-from armwright.rules.whole import driven
+from armwright.rules.robot_rules import driving_coordinates
 
 TOLERANCE = 1e-6
 """Relative: to the reach for lengths, to the largest torque of a joint for torques; radians for angles."""
@@ -398,7 +398,7 @@ class _Pair:
 
     def _drives(self, different: bool) -> Iterator[Difference]:
         """Friction and rotors. What a coordinate feels is a sum over its joints, and may differ in its parts only."""
-        movers = list(zip(*map(driven, self.led), strict=True))
+        movers = list(zip(*map(driving_coordinates, self.led), strict=True))
         speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]  # of every size; friction is the same both ways
         felt = {"friction": self._differs(rubbing, speeds), "rotor": self._differs(rotors, self.qdd) & different}
         for kind, name in DRIVES:
@@ -535,7 +535,7 @@ class _Pair:
         M, _, N = self.torques["mass_matrix"]
         ours, _, over = self.torques["gravity_torque"]
         weight = _relative(ours, over)
-        movers, here = driven(self.led[0]), self.skeletons[0]
+        movers, here = driving_coordinates(self.led[0]), self.skeletons[0]
         innermost = {c: movers.index(c) for c in range(len(self.own))}
         for c in sorted(innermost, key=innermost.__getitem__, reverse=True):
             outer = here.beyond(innermost[c], len(here.axes))

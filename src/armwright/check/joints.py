@@ -10,19 +10,19 @@ import numpy as np
 from armwright.check.report import Edit, Finding
 from armwright.check.written import Angles, Hinge, Written
 from armwright.model.description import QUARTER_TURN, Description, right_angles
-from armwright.rules import broken
-from armwright.rules.joints import rounded
+from armwright.rules import find_problems
+from armwright.rules.joint_rules import exact_angle
 
 
 def joint_findings(written: Written) -> Iterator[Finding]:
     for hinge, facts in zip(written.hinges, written.facts.joints, strict=True):
-        for problem in broken(facts):
+        for problem in find_problems(facts):
             edits = _swapped(written, hinge) if problem.kind == "reversed limits" else ()
             yield Finding.of(problem, hinge.line, edits)
         if hinge.moves:
             yield from _axis(hinge)
     for angles in written.angles:
-        for problem in broken(angles):
+        for problem in find_problems(angles):
             edits = _exact(written, angles) if problem.kind == "rounded angle" else ()
             yield Finding.of(problem, angles.line, edits)
     yield from _no_limits(written)
@@ -39,7 +39,7 @@ def _swapped(written: Written, hinge: Hinge) -> tuple[Edit, ...]:
 
 def _exact(written: Written, angles: Angles) -> tuple[Edit, ...]:
     """Right angles written out; halves and thirds of them may be meant as they are."""
-    meant = [(text, rounded(value)) for value, text in zip(angles.values, angles.texts, strict=True)]
+    meant = [(text, exact_angle(value)) for value, text in zip(angles.values, angles.texts, strict=True)]
     texts = [_written_out(written, x) if x is not None and right_angles(x) is not None else text for text, x in meant]
     return (Edit(angles.place, angles.key, " ".join(texts)),) if texts != list(angles.texts) else ()
 

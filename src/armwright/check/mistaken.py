@@ -15,7 +15,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.check.about_origin import Twins, filled, unlike
 from armwright.check.written import Body
-from armwright.rules.tensors import flipped, near, possible, second_moment
+from armwright.rules.tensors import is_physical, second_moment, tensors_agree, with_negated_products
 
 SAME, EQUAL, OTHER = 0.005, 0.01, 0.05
 """Relative: masses and centres of mass of twins; tensors that are the same; tensors that may still be."""
@@ -48,7 +48,7 @@ def _exchanged(i: int, j: int, inertia: Array) -> Array:
 
 
 SLIPS: dict[str, tuple[str, Callable[[Array], Array]]] = {
-    "with the signs of its products turned": ("flipped products", flipped),
+    "with the signs of its products turned": ("flipped products", with_negated_products),
     "with Ixx and Iyy exchanged": ("exchanged moments", partial(_exchanged, 0, 1)),
     "with Ixx and Izz exchanged": ("exchanged moments", partial(_exchanged, 0, 2)),
     "with Iyy and Izz exchanged": ("exchanged moments", partial(_exchanged, 1, 2)),
@@ -61,7 +61,7 @@ def readings(body: Body) -> Iterator[tuple[str, Array]]:
     written = (body.tensor + body.tensor.T) / 2
     for how, (_, slip) in SLIPS.items():
         other = body.turn @ slip(written) @ body.turn.T
-        if possible(other) and not near(other, body.inertia, CHANGE):
+        if is_physical(other) and not tensors_agree(other, body.inertia, CHANGE):
             yield how, other
 
 

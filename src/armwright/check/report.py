@@ -11,10 +11,9 @@ from typing import Any
 from armwright.names import shown
 from armwright.notebook import box, table
 from armwright.pages.report.plot import Table, figures, write
-from armwright.rules import KINDS as RULED
-from armwright.rules import SEVERITIES, Problem, accepted
+from armwright.rules import SEVERITIES, Problem, accepted, kinds
 
-KINDS = RULED | {
+FILE_KINDS = {
     "asymmetric inertia": "a 3x3 tensor whose mirrored entries differ",
     "axis length": "an axis that is not of unit length, or of none",
     "DH convention": "a table that looks like another convention's",
@@ -32,7 +31,12 @@ KINDS = RULED | {
     "not loaded": "a file that no chain could be taken from",
     "not proved": "a proof that failed",
 }
-"""Those of the book, which any robot may have, and what only a file can say."""
+"""Kinds of findings that only a file can have, each with its meaning."""
+
+
+def finding_kinds() -> dict[str, str]:
+    """Return all kinds of findings, each with its meaning: those of the rules, and those that only a file can have."""
+    return kinds() | FILE_KINDS
 
 
 @dataclass(frozen=True)

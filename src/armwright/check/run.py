@@ -17,7 +17,7 @@ from armwright.check.from_toml import from_toml
 from armwright.check.from_tree import from_tree, from_urdf
 from armwright.check.joints import follower_findings, joint_findings
 from armwright.check.proofs import Peer, prove
-from armwright.check.report import KINDS, Finding, Proof, Report, softened
+from armwright.check.report import Finding, Proof, Report, finding_kinds, softened
 from armwright.check.whole import whole_findings
 from armwright.check.written import Written
 from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning, VisualWarning
@@ -26,9 +26,15 @@ from armwright.load import READERS, load, packaged
 from armwright.model import toml, xml
 from armwright.model.tree import few_enough
 from armwright.robot import Robot
-from armwright.rules import RULES, SEVERITIES, SIZED, AngleFacts, check_accepted, fair, problems
-
-ANGLES = {rule.kind for rule in RULES if rule.about is AngleFacts}
+from armwright.rules import (
+    LENGTH_KINDS,
+    RULES,
+    SEVERITIES,
+    AngleFacts,
+    check_accepted,
+    problems,
+    without_consequences,
+)
 
 
 def check(
@@ -55,13 +61,13 @@ def check(
     """
     if isinstance(accept, str):
         raise InputError(f"accept = {accept!r}: expected a list of kinds")
-    check_accepted(accept, KINDS, "finding to accept")
+    check_accepted(accept, finding_kinds(), "finding to accept")
     written = read(path, packages, mappings)
     chosen = {
         "base": base, "tip": tip, "locked": locked or None, "packages": packages, "mappings": mappings,
         "floating": floating,
     }  # fmt: skip
-    found = fair(list(written_findings(written)))
+    found = without_consequences(list(written_findings(written)))
     robot, from_loading = _loaded(path, written, chosen, found)
     found += from_loading
     proofs: tuple[Proof, ...] = ()
@@ -177,24 +183,25 @@ def _with_robot(robot: Robot, written: Written, found: Sequence[Finding]) -> lis
     for itself. An angle may be in another row than it was written in; where such are found in the file, that is enough.
     """
     lines = {body.name: body.line for body in written.bodies}
-    said = {finding.kind for finding in found} & ANGLES
+    angle_kinds = {rule.kind for rule in RULES.values() if rule.about is AngleFacts}
+    in_file = {finding.kind for finding in found} & angle_kinds
     named = {*(link.name for link in robot.links), *(row.name for row in robot.rows)}
     groups = written.groups
-    inner = [f.where for f in found if f.kind in SIZED and f.where in groups and f.where not in named]
+    inner = [f.where for f in found if f.kind in LENGTH_KINDS and f.where in groups and f.where not in named]
     welded = {groups[where] for where in inner}
     more = {
         (p.kind, p.where): Finding.of(p, lines.get(p.where))
         for p in reversed(problems(robot))
-        if p.kind not in said and not (p.kind in SIZED and groups.get(p.where) in welded)
+        if p.kind not in in_file and not (p.kind in LENGTH_KINDS and groups.get(p.where) in welded)
     }
     better = [
         replace(f, severity=one.severity, text=one.text, by_length=one.by_length)
-        if f.kind in SIZED and (one := more.get((f.kind, f.where)))
+        if f.kind in LENGTH_KINDS and (one := more.get((f.kind, f.where)))
         else f
         for f in found
     ]
     others = (*reversed(more.values()), *follower_findings(robot, written))
-    return fair([*better, *_merged(better, others)])
+    return without_consequences([*better, *_merged(better, others)])
 
 
 def _merged(found: Sequence[Finding], more: Iterable[Finding]) -> list[Finding]:

@@ -10,13 +10,13 @@ from armwright.algebra import Array
 from armwright.check.from_toml import DISTAL, other_end
 from armwright.check.report import Finding
 from armwright.check.written import Body, Written
-from armwright.rules import broken
+from armwright.rules import find_problems
 from armwright.rules.tensors import second_moment
 
 
 def whole_findings(written: Written) -> Iterator[Finding]:
     lines = {body.name: body.line for body in written.weighty}
-    for problem in broken(written.facts):
+    for problem in find_problems(written.facts):
         yield Finding.of(problem, written.gravity_line if problem.kind == "gravity" else lines.get(problem.where))
     yield from _all_about_origins(written)
     yield from _lost_meshes(written)

@@ -19,8 +19,8 @@ from armwright.check.extents import Hull, Part, Skin
 from armwright.model.description import Triple
 from armwright.model.tree import TreeJoint
 from armwright.rules import AngleFacts, BodyFacts, JointFacts, RobotFacts
-from armwright.rules.bodies import astray
-from armwright.rules.facts import minor
+from armwright.rules.body_rules import has_misplaced_centre
+from armwright.rules.facts import is_minor
 
 NOWHERE = -1
 """The place of a number that cannot be replaced."""
@@ -207,18 +207,18 @@ class Written:
             mass=body.mass,
             inertia=body.inertia,
             length=max(body.length, self.segment),
-            off=float(np.linalg.norm(np.maximum(0, np.maximum(low - body.com, body.com - high)))),
-            spin=body.spin,
-            part=tree,
+            offset=float(np.linalg.norm(np.maximum(0, np.maximum(low - body.com, body.com - high)))),
+            spin_axis=body.spin,
+            weldable=tree,
             moves=body.moves,
             minor=self.minor(body) or body.welded,
         )
         if not tree:
             return facts
-        across = 0.0 if astray(facts) else 2 * float(np.linalg.norm(body.com))
+        across = 0.0 if has_misplaced_centre(facts) else 2 * float(np.linalg.norm(body.com))
         least = max(body.length, across, 0.5 * self.segment)
-        return replace(facts, least=least, most=least if body.length else max(least, body.stem))
+        return replace(facts, min_size=least, max_size=least if body.length else max(least, body.stem))
 
     def minor(self, body: Body) -> bool:
         """Whether a body hardly matters: it does not move, or weighs less than a hundredth of what does."""
-        return not body.moves or minor(body.mass, self.mass)
+        return not body.moves or is_minor(body.mass, self.mass)

@@ -26,7 +26,7 @@ from armwright.names import shown
 from armwright.presentation import ServedPage, present
 from armwright.robot.changes import PerJoint
 from armwright.robot.dynamics import DynamicRobot
-from armwright.rules.table import doubtful_units
+from armwright.rules.apply import unit_problems
 
 if TYPE_CHECKING:
     from armwright.trajectory import MostPayload, Trajectory
@@ -95,7 +95,7 @@ class Robot(DynamicRobot):
         }  # fmt: skip
         read = toml.fields(data, lambda *_place: "", f"robot {name!r}")
         robot, table = cls.from_fields(read), read.table
-        wrong = [p for p in doubtful_units(robot, table.written) if p.severity != "note"]
+        wrong = [p for p in unit_problems(robot, table.written) if p.severity != "note"]
         if unexpected := [problem for problem in wrong if not problem.accepted_by(robot)]:
             warnings.warn(f"robot {name!r}: " + "; ".join(unexpected), ModelWarning, stacklevel=2)
         return robot

@@ -15,7 +15,7 @@ from armwright.model.change import with_drives
 from armwright.model.description import NO_TENSOR, NO_TRANSFORM, Description, compose
 from armwright.model.loop_closure import close, with_differential
 from armwright.model.values import Reader, as_transform
-from armwright.rules.robot import of_payload
+from armwright.rules.apply import payload_problems
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 """One value for all joints, a list with one per joint, or a mapping from joint names; None changes nothing."""
@@ -67,7 +67,7 @@ class ChangeableRobot(Description):
         """
         body = {"mass": mass, "com": com, "inertia": inertia}
         payload = toml.make_payload(body, lambda _key: "with_payload")
-        for problem in of_payload(replace(self, payload=payload)):
+        for problem in payload_problems(replace(self, payload=payload)):
             warnings.warn(problem, ModelWarning, stacklevel=2)
         return replace(self, payload=payload.beside(self.payload) if beside and self.payload else payload)
 

@@ -1,29 +1,30 @@
-"""The one book of rules: what is suspicious in a link, a joint or a robot, each said once.
+"""The rules that tell what is suspicious in a link, a joint or a robot.
 
-problems(robot)     applies it to a robot; `load` warns of what it finds, and `armwright show` prints it
-broken(facts)       applies it to one body, joint or robot, wherever the facts are from: `check` takes them from a file
-RULES, KINDS        the book itself
+problems(robot)        applies them to a robot; `load` warns of what it finds, and `armwright show` prints it
+find_problems(facts)   applies them to bodies, joints or robots, also to those that `check` reads from a file
+RULES                  all rules by name, to which `armwright.register("rule", name, Rule(...))` adds
 """
 
-from armwright.rules.book import KINDS, RULES, SIZED, Rule, broken, fair
+from armwright.rules.apply import problems
 from armwright.rules.facts import AngleFacts, BodyFacts, JointFacts, RobotFacts
-from armwright.rules.problem import SEVERITIES, Problem, accepted, check_accepted
-from armwright.rules.robot import problems
+from armwright.rules.problem import SEVERITIES, Doubt, Problem, Rule, accepted, check_accepted
+from armwright.rules.rule import LENGTH_KINDS, RULES, find_problems, kinds, without_consequences
 
 __all__ = [
-    "KINDS",
+    "LENGTH_KINDS",
     "RULES",
     "SEVERITIES",
-    "SIZED",
     "AngleFacts",
     "BodyFacts",
+    "Doubt",
     "JointFacts",
     "Problem",
     "RobotFacts",
     "Rule",
     "accepted",
-    "broken",
     "check_accepted",
-    "fair",
+    "find_problems",
+    "kinds",
     "problems",
+    "without_consequences",
 ]

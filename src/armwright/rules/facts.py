@@ -1,6 +1,6 @@
-"""What a rule looks at: a body, a joint, angles under one name, or all of a robot; in SI units and radians.
+"""The facts that rules examine, of a body, a joint, angles under one name or a robot; in SI units and radians.
 
-`robot` takes these facts from a robot as it is computed with, `check.facts` from a file as it is written.
+`robot_facts` takes them from a robot, `check` from the text of a file.
 """
 
 from __future__ import annotations
@@ -12,76 +12,78 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.model.description import Triple
-from armwright.rules.tensors import ROUNDING, near
+from armwright.rules.tensors import TENSOR_SLACK, tensors_agree
 
-LITTLE = 0.01
-"""Of what a robot weighs: a body that weighs less hardly matters."""
+MINOR_MASS_SHARE = 0.01
+"""Share of the mass of a robot below which a body is minor."""
 
-NONE = 1e-12
-"""m^2, of a body a micrometre wide: a tensor below is as good as none, one in wrong units may be little above."""
+NEGLIGIBLE_INERTIA_RATIO = 1e-12
+"""Inertia over mass, m^2, of a body a micrometre wide; a tensor below counts as zero, one in wrong units may not."""
 
 
-def minor(mass: float, total: float) -> bool:
-    return abs(mass) < LITTLE * total
+def is_minor(mass: float, total: float) -> bool:
+    """Return whether a mass is a negligible part of the total."""
+    return abs(mass) < MINOR_MASS_SHARE * total
 
 
 @dataclass(frozen=True, eq=False)
 class BodyFacts:
-    """Its mass, its tensor about the centre of mass, and what is known of its size.
+    """The mass of a body, its tensor about the centre of mass, and its approximate size.
 
-    least, most   how long it is at least and at most, roughly; 0 where nothing is known
-    length        how long its joints and shapes are, or links of this robot usually
-    off           how far the centre of mass lies off its joints and shapes
-    spin          the axis of a link that turns on the base: of its tensor nothing matters but the moment about that
-    part          whether it may be welded to others, and so need not weigh anything
-    moves, minor  whether any joint moves it; whether it hardly matters, and is judged mildly
+    min_size, max_size  bounds of its length in metres; 0 if unknown.
+    length              extent of its joints and shapes, or the usual length of links of this robot.
+    offset              distance of the centre of mass from its joints and shapes.
+    spin_axis           axis of a link that rotates on the base: only the moment about it matters.
+    weldable            it may be welded to others and then needs no mass.
+    moves, minor        a joint moves it; it is negligible and judged mildly.
     """
 
     name: str
     mass: float
     inertia: Array
-    least: float = 0.0
-    most: float = 0.0
+    min_size: float = 0.0
+    max_size: float = 0.0
     length: float = 0.0
-    off: float = 0.0
-    spin: Array | None = None
-    part: bool = False
+    offset: float = 0.0
+    spin_axis: Array | None = None
+    weldable: bool = False
     moves: bool = True
     minor: bool = False
 
     @cached_property
     def largest(self) -> float:
+        """Largest entry of the tensor."""
         return float(np.max(np.abs(self.inertia)))
 
     @property
-    def empty(self) -> bool:
-        """Whether there is no tensor: all zero, or as small as the rounding errors of a program that wrote it."""
-        return self.largest <= NONE * max(self.mass, 0.0)
+    def without_inertia(self) -> bool:
+        """The tensor is zero, or as small as the rounding errors of the program that wrote it."""
+        return self.largest <= NEGLIGIBLE_INERTIA_RATIO * max(self.mass, 0.0)
 
     @cached_property
     def only_spins(self) -> bool:
-        """Only a moment about the axis of the first joint: often all that is known, and all that matters."""
-        if self.spin is None:
+        """The tensor is a moment about the axis of the first joint: often all that is known, and all that matters."""
+        if self.spin_axis is None:
             return False
-        about = float(self.spin @ self.inertia @ self.spin)
-        return about > 0 and near(self.inertia, about * np.outer(self.spin, self.spin), ROUNDING)
+        about = float(self.spin_axis @ self.inertia @ self.spin_axis)
+        return about > 0 and tensors_agree(self.inertia, about * np.outer(self.spin_axis, self.spin_axis), TENSOR_SLACK)
 
     @cached_property
     def moments(self) -> Array:
-        """The principal moments, the smallest first."""
+        """Principal moments, the smallest first."""
         moments: Array = np.linalg.eigvalsh(self.inertia)
         return moments
 
 
 @dataclass(frozen=True)
 class JointFacts:
-    """Its limits, friction and drive, None where they are not known; `length` is the way from the joint before.
+    """Limits, friction and drive of a joint, None if unknown; `length` is the distance from the joint before.
 
-    `armature` is the rotor inertia that the joint feels, `smooth` the speed within which dry friction rounds off.
+    `armature` is the rotor inertia at the joint, `smooth` the speed below which dry friction is smoothed.
     """
 
     name: str
-    turns: bool = True
+    rotary: bool = True
     limits: tuple[float, float] | None = None
     effort: float | None = None
     velocity: float | None = None
@@ -94,7 +96,7 @@ class JointFacts:
 
 @dataclass(frozen=True)
 class AngleFacts:
-    """Angles of a joint or link under one name, and how they are written."""
+    """Angles of a joint or link under one name, with the texts of the file."""
 
     name: str
     key: str
@@ -104,7 +106,7 @@ class AngleFacts:
 
 @dataclass(frozen=True, eq=False)
 class RobotFacts:
-    """All bodies and joints, and what is held; gravity is None where it is not known."""
+    """All bodies and joints, and the payload; gravity is None if unknown."""
 
     name: str
     bodies: tuple[BodyFacts, ...]
@@ -113,14 +115,16 @@ class RobotFacts:
     payload: BodyFacts | None = None
 
     @cached_property
-    def weighty(self) -> tuple[BodyFacts, ...]:
-        """The bodies that move and weigh something."""
+    def massive(self) -> tuple[BodyFacts, ...]:
+        """Bodies that move and have a mass."""
         return tuple(body for body in self.bodies if body.moves and body.mass > 0)
 
     @property
     def mass(self) -> float:
-        return sum(body.mass for body in self.weighty)
+        """Mass of all bodies that move, kg."""
+        return sum(body.mass for body in self.massive)
 
     @property
     def reach(self) -> float:
+        """Sum of the distances between joints, metres."""
         return sum(joint.length for joint in self.joints)

@@ -1,9 +1,10 @@
-"""What a rule says: a sentence, its kind, where it is, and how bad it is."""
+"""The records of rules: a rule with its words, a doubt that it yields, and the problem that this makes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from armwright.errors import unknown
 from armwright.model.description import Description
@@ -14,7 +15,10 @@ SEVERITIES = ("error", "warning", "note")
 
 
 class Doubt(NamedTuple):
-    """What a rule has against what it looked at, or against `where`; `about` are all links and joints concerned."""
+    """An objection of a rule: severity, sentence, and the link or joint `where`, by default the one examined.
+
+    `about` lists all links and joints concerned.
+    """
 
     severity: str
     text: str
@@ -22,10 +26,28 @@ class Doubt(NamedTuple):
     about: tuple[str, ...] = ()
 
 
-class Problem(str):
-    """A sentence, with the kind of problem, the link or joint it is about, and its severity.
+@dataclass(frozen=True)
+class Rule:
+    """A rule with its words.
 
-    `by_length` says that a tensor was judged by the size of its link.
+    about      type of the facts that it examines, or `Description`.
+    kind       kind of problem that it finds, as users list it under `accept`.
+    doubts     function of the facts that yields a `Doubt` per problem, with severity and sentence.
+    meaning    meaning of the kind in a few words; one rule of each kind has it.
+    by_length  it judges a tensor by the size of its link, and is silent where that size is wrong
+    """
+
+    about: type
+    kind: str
+    doubts: Callable[[Any], Iterable[Doubt]]
+    meaning: str = ""
+    by_length: bool = False
+
+
+class Problem(str):
+    """A sentence, with the kind of problem, its link or joint, and its severity.
+
+    `by_length` marks a tensor that was judged by the size of its link.
     """
 
     kind: str
@@ -44,17 +66,17 @@ class Problem(str):
         return problem
 
     def accepted_by(self, robot: Description) -> bool:
-        """Whether the robot's author knows of it."""
+        """Return whether the author of the robot accepts it."""
         return accepted(self.kind, self.where, robot.accept)
 
 
 def accepted(kind: str, where: str, accept: Iterable[str]) -> bool:
-    """Whether a list has a problem: by its kind, or by "where: kind"."""
+    """Return whether a list names a problem: by its kind, or by "where: kind"."""
     return bool({kind, f"{where}: {kind}"} & set(accept))
 
 
 def check_accepted(accept: Iterable[str], kinds: Collection[str], what: str) -> None:
-    """An error for an entry whose kind there is not; `what` says what is accepted, and where."""
+    """Raise an error for an entry with an unknown kind; `what` describes the list in the message."""
     for entry in accept:
         kind = entry.rpartition(": ")[2]
         if kind not in kinds:

@@ -1,7 +1,7 @@
-"""Which inertia tensors a real body could have.
+"""Inertia tensors that a real body can have.
 
 The second moment S = (tr I / 2) 1 - I is the mean of m x x^T over the body: it is positive semidefinite if and only if
-I is positive semidefinite and keeps the triangle inequality, and sqrt(S_uu / m) is how far the mass is spread along u.
+I is positive semidefinite and keeps the triangle inequality, and sqrt(S_uu / m) is the spread of the mass along u.
 A tensor about a point at -c from the centre of mass has S + m c c^T in place of S (Steiner).
 """
 
@@ -11,37 +11,38 @@ import numpy as np
 
 from armwright.algebra import Array
 
-ROUNDING = 1e-9
+TENSOR_SLACK = 1e-9
 """Relative slack: published tensors are rounded to a few digits, and rods and plates sit exactly on the boundary."""
 
-FULL = np.sqrt(3.0)
+ROD_HALF_LENGTH = np.sqrt(3.0)
 """Half the length of a uniform rod over the spread of its mass."""
 
 
-def steiner(mass: float, com: Array) -> Array:
-    """What moving a tensor from the centre of mass to the origin adds: m (r^2 1 - r r^T)."""
+def parallel_axis_term(mass: float, com: Array) -> Array:
+    """Return m (r^2 1 - r r^T), the difference of the tensors about the origin and about the centre of mass."""
     added: Array = mass * (com @ com * np.eye(3) - np.outer(com, com))
     return added
 
 
 def second_moment(inertia: Array) -> Array:
+    """Return (tr I / 2) 1 - I."""
     moment: Array = np.trace(inertia) / 2 * np.eye(3) - inertia
     return moment
 
 
-def flipped(inertia: Array) -> Array:
-    """The tensor with the signs of its products turned."""
-    turned: Array = 2 * np.diag(np.diag(inertia)) - inertia
-    return turned
+def with_negated_products(inertia: Array) -> Array:
+    """Return the tensor with the signs of its products changed."""
+    negated: Array = 2 * np.diag(np.diag(inertia)) - inertia
+    return negated
 
 
-def possible(inertia: Array, slack: float = ROUNDING) -> bool:
-    """Whether any body could have it."""
+def is_physical(inertia: Array, slack: float = TENSOR_SLACK) -> bool:
+    """Return whether a body can have this tensor."""
     a, b, c = np.linalg.eigvalsh(inertia)
-    least, most = a + b - c, b + c - a  # of the second moment, twice
-    return bool(least >= -slack * max(abs(least), abs(most))) and bool(np.any(inertia))
+    smallest, largest = a + b - c, b + c - a  # of the second moment, twice
+    return bool(smallest >= -slack * max(abs(smallest), abs(largest))) and bool(np.any(inertia))
 
 
-def near(one: Array, other: Array, tolerance: float) -> bool:
-    """Whether tensors agree relative to their largest entry."""
+def tensors_agree(one: Array, other: Array, tolerance: float) -> bool:
+    """Return whether tensors agree relative to the largest entry of the second."""
     return bool(np.max(np.abs(one - other)) <= tolerance * np.max(np.abs(other)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from armwright.errors import SingularError
 from armwright.formulations import Problem
 from armwright.model.description import Description
-from armwright.rules.idle import always_idle
+from armwright.rules.massless_joints import massless_joints
 
 APART = ("gravity", "viscous", "coulomb", "spring_stiffness", "spring_rest")
 """Of what may vary, that on which the mass matrix does not depend; with any other it may be another one."""
@@ -17,7 +17,7 @@ def check_solvable(problem: Problem, robot: Description, vary: Sequence[str] = (
     """An error that names the joints, where rounding might make numbers of what is divided by zero."""
     if not problem.solves or any(name.rpartition(".")[2] not in APART for name in vary):
         return
-    names = [robot.joints[i].name for i in always_idle(robot)]
+    names = [robot.joints[i].name for i in massless_joints(robot)]
     if names:
         raise SingularError(
             f"{problem.name} of {robot.name} has no solution: {', '.join(names)} can move without moving any mass, so "
