@@ -23,8 +23,9 @@ from armwright.model.code_sharing import Family
 from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.events import Event, RobotEvent, events_on, started
+from armwright.simulation.gauges import LAST_FINITE
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
-from armwright.simulation.measures import LOST, MEASURES, WITHIN, Totals, chosen, split, way_to
+from armwright.simulation.measures import DEFAULT_WITHIN, MEASURES, GaugeTotals, checked_measures, displacements
 from armwright.simulation.motion_programs import Observables
 from armwright.simulation.observables import evaluated
 from armwright.simulation.plan import (
@@ -42,7 +43,6 @@ from armwright.simulation.plan import (
 from armwright.simulation.rollout_columns import Column, RolloutColumns
 from armwright.simulation.rollouts import RolloutResults, Rollouts
 from armwright.simulation.run import BatchRun
-from armwright.simulation.stop_hits import StopHits
 from armwright.torque import Law, Stops
 from armwright.torque.conversion import law_for
 from armwright.trace.form import unrolled
@@ -72,7 +72,7 @@ def simulate_batch(
     events: Sequence[Event] = (),
     stops: Stops | bool | None = None,
     measure: str | Sequence[str] = (),
-    within: float = WITHIN,
+    within: float = DEFAULT_WITHIN,
     keep: bool | None = None,
     target: str = TARGET,
     rollouts: int | Sequence[int] | Array | None = None,
@@ -145,7 +145,7 @@ DEFAULT_CHECKS = 100
 
 def _measuring(plan: Plan, names: Any, within: Any, keep: Any, recorded: bool) -> Plan:
     """The plan with what is measured; without `every` that is looked at after every given step."""
-    measured = chosen(names, plan.law)
+    measured = checked_measures(names, plan.law)
     check_seconds("within", within)
     if keep not in (None, True, False) or (keep is False and not measured):
         raise InputError(f"keep = {keep!r}: expected True or False, and False only where something is measured")
@@ -309,8 +309,8 @@ def _travelled(
 ) -> tuple[RolloutResults, float, str]:
     """All rollouts at their ends, in as many parts as there is memory for; how long it took, and why it stopped."""
     records = len(plan.times) + (len(plan.ends) > len(plan.times)) if plan.keep else 2
-    gauges = plan.gauged.structure.template.gauges
-    numbers = len(y.columns) * (1 + records) + len(p.columns) + len(ROLLOUT_SCALARS) + len(gauges) * plan.robot.n
+    totals = len(plan.request.initial_totals(plan.robot.n))
+    numbers = len(y.columns) * (1 + records) + len(p.columns) + len(ROLLOUT_SCALARS) + totals
     many, parts, seconds, message = len(y), list[RolloutResults](), 0.0, ""
     size = -(-many // -(-many // max(1, kernel.max_rollouts(numbers))))
     for begin in range(0, many, size):
@@ -354,7 +354,7 @@ def _batch_run(
         ended=np.where(ended, found.event - 1, -1),
         events=tuple(event.name for event in plan.events),
         measured=_measured(plan, found, reached, ended | ~failed),
-        stops=StopHits.of(_totals(plan, found)) if plan.stopped else None,
+        stops=plan.request.hits(plan.robot.n, found.totals),
     )
 
 
@@ -364,12 +364,9 @@ def _last_finite(plan: Plan, found: RolloutResults, which: Array) -> Array:
         finite = np.isfinite(found.states[which]).all(axis=2)
         last: Array = found.times[np.maximum(finite.sum(axis=1) - 1, 0)]
         return last
-    seen: Array = np.maximum(_totals(plan, found)[LOST][:, 0] - plan.late, plan.times[0])
+    finite = plan.request.split(plan.robot.n, found.totals)[LAST_FINITE][:, 0]
+    seen: Array = np.maximum(finite - plan.late, plan.times[0])
     return seen[which]
-
-
-def _totals(plan: Plan, found: RolloutResults) -> dict[str, Array]:
-    return split(plan.gauged.structure.template.gauges, plan.robot.n, found.totals)
 
 
 def _measured(plan: Plan, found: RolloutResults, reached: Array, good: Array) -> dict[str, Array]:
@@ -378,12 +375,13 @@ def _measured(plan: Plan, found: RolloutResults, reached: Array, good: Array) ->
         return {}
     late = np.broadcast_to(plan.late, len(good))
 
-    def way() -> Array:
-        return way_to(plan.robot.balls, plan.layout.split(found.states[:, 0])["q"], plan.goal)
+    def displacement() -> Array:
+        return displacements(plan.robot.balls, plan.layout.split(found.states[:, 0])["q"], plan.goal)
 
-    totals = Totals(_totals(plan, found), plan.times - plan.times[0], late + plan.times[0], reached + late, way)
+    split = plan.request.split(plan.robot.n, found.totals)
+    totals = GaugeTotals(split, plan.times - plan.times[0], late + plan.times[0], reached + late, displacement)
     with np.errstate(all="ignore"):
-        seen = {name: MEASURES[name].of(totals) for name in plan.measured}
+        seen = {name: MEASURES[name].values(totals) for name in plan.measured}
     return seen if good.all() else {name: np.where(good[:, None], x, np.nan) for name, x in seen.items()}
 
 

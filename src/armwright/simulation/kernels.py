@@ -19,8 +19,8 @@ from armwright.integrate import POLYNOMIALS, Taylor
 from armwright.integrate.jets import increment, steps_of
 from armwright.robot import Robot
 from armwright.simulation.events import EventStructure
+from armwright.simulation.gauges import GaugeStructure
 from armwright.simulation.loop_limits import within_loop_limits
-from armwright.simulation.measures import INTEGRALS, LARGEST, Gauged, sizes_of
 from armwright.simulation.motion_programs import (
     MotionEquations,
     derivative,
@@ -64,7 +64,7 @@ def motion_of(
     vary: tuple[str, ...] = (),
     known: tuple[str, ...] = (),
     events: EventStructure | None = None,
-    gauges: Gauged | None = None,
+    gauges: GaugeStructure | None = None,
 ) -> MotionEquations:
     return equations_of_motion(robot, law, vary, known, events, gauges)
 
@@ -81,7 +81,7 @@ def rollout_of(
     known: tuple[str, ...] = (),
     events: EventStructure | None = None,
     directions: tuple[int, ...] = (),
-    gauges: Gauged | None = None,
+    gauges: GaugeStructure | None = None,
 ) -> Rollout:
     """The whole motion as one loop, with events that end it and what is measured of it."""
     if integrator in POLYNOMIALS and target == CARD:
@@ -91,8 +91,7 @@ def rollout_of(
     watch = None if events is None else EventProgram(motion.program(*motion.watched), directions)
     gauge = None
     if gauges is not None:
-        sizes = sizes_of(gauges.template.gauges, robot.n)
-        largest, integrals = (sum(n for name, n in sizes.items() if name in some) for some in (LARGEST, INTEGRALS))
+        largest, integrals = (gauges.template.count(robot.n, kept) for kept in ("largest", "integral"))
         within = motion.step_program(*motion.within) if motion.within else None
         gauge = Gauge(motion.program(*motion.gauged), largest, integrals, within)
     program = increments(motion, integrator) if integrator in POLYNOMIALS else derivative(motion)

@@ -1,195 +1,158 @@
-"""What can be measured of many motions while they go on: largest torques, energies, errors, without keeping histories.
+"""Measures of many motions: largest torques, energies, errors, found in the compiled loop without records.
 
-A gauge is a number, or one for each freedom, of time, state and torques, of which the largest, the integral over time
-or the last is kept in compiled code. A measure is what one or two of them say when all is over. Gauges are looked at
-where a motion begins and at its records; between these, integrals go by the trapezoidal rule.
+A measure needs one or two gauges (`gauges`) and says what their totals mean when a motion is over. `MEASURES` is the
+registry: `aw.register("measure", name, Measure(...))` adds to it, as do entry points of the group `armwright.measures`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.algebra import Array, Scalar, dot, maximum, select
+from armwright.algebra import Array
 from armwright.errors import InputError, unknown
-from armwright.graph.expression import Expr, Graph
 from armwright.manifold import difference
-from armwright.simulation.stop_hits import NEVER, PRESSED, hits_in_step
-from armwright.torque import Law, Moment
-from armwright.torque.runtime_parameters import Structure
+from armwright.registry import Registry
+from armwright.simulation import gauges as of
+from armwright.simulation.gauges import Gauge
+from armwright.torque import Law
 
-WITHIN = 0.01
-"""Radians or metres from its target within which a joint has settled, if nothing else is said."""
+__all__ = ["DEFAULT_WITHIN", "MEASURES", "GaugeTotals", "Measure"]
 
-
-@dataclass(frozen=True)
-class Asked:
-    """What is measured; goal (one number for each entry of q, or none) and within are open, one for each rollout."""
-
-    gauges: tuple[str, ...]
-    goal: tuple[float, ...] = ()
-    within: tuple[float, ...] = ()
+DEFAULT_WITHIN = 0.01
+"""Radians or metres from its target within which a joint has settled, by default."""
 
 
-Gauged: TypeAlias = "Structure[Asked]"
+class GaugeTotals(NamedTuple):
+    """The totals of gauges (rollouts, freedoms or 1), and the times and displacements of the motions."""
 
-
-class Scene(NamedTuple):
-    """A robot at a moment, as gauges see it."""
-
-    at: Moment
-    torque: Sequence[Scalar]
-    law: Law
-    asked: Asked
-
-    @property
-    def power(self) -> list[Scalar]:
-        return [tau * speed for tau, speed in zip(self.torque, self.at.qd, strict=True)]
-
-    @property
-    def error(self) -> list[Scalar]:
-        """How far each freedom is from where it should be."""
-        motion = self.law.reference
-        q = self.law.positions["target"] if motion is None else motion.trace(self.at.t)[0]
-        return self.at.displacement_to(q)
-
-    @property
-    def away(self) -> list[Scalar]:
-        """How far each freedom is from where it should be at last."""
-        return self.error if self.law.reference is None else self.at.displacement_to(self.asked.goal)
-
-    @property
-    def until_away(self) -> list[Scalar]:
-        """The time, where a freedom is farther away than allowed."""
-        (within,) = self.asked.within
-        return [select(x * x - within * within, self.at.t, NEVER) for x in self.away]
-
-    @property
-    def until_lost(self) -> list[Scalar]:
-        """The time, where all is finite."""
-        there = [*self.at.q, *self.at.qd]
-        return [select(1 / (1 + dot(there, there)), self.at.t, NEVER)]
-
-
-def _sizes(values: Sequence[Scalar]) -> list[Scalar]:
-    return [maximum(x, -x) for x in values]
-
-
-def _squares(values: Sequence[Scalar]) -> list[Scalar]:
-    return [x * x for x in values]
-
-
-LARGEST: dict[str, Callable[[Scene], list[Scalar]]] = {
-    "torque": lambda x: _sizes(x.torque),
-    "speed": lambda x: _sizes(x.at.qd),
-    "power": lambda x: _sizes(x.power),
-    "error": lambda x: _sizes(x.error),
-    "before the goal": lambda x: x.away,
-    "beyond the goal": lambda x: [-away for away in x.away],
-    "until away": lambda x: x.until_away,
-    "until lost": lambda x: x.until_lost,
-}
-INTEGRALS: dict[str, Callable[[Scene], list[Scalar]]] = {
-    "torque squared": lambda x: _squares(x.torque),
-    "speed squared": lambda x: _squares(x.at.qd),
-    "power squared": lambda x: _squares(x.power),
-    "error squared": lambda x: _squares(x.error),
-    "work": lambda x: x.power,
-    "energy": lambda x: [maximum(power, 0) for power in x.power],
-}
-LAST: dict[str, Callable[[Scene], list[Scalar]]] = {"last error": lambda x: _sizes(x.error)}
-GAUGES = {**LARGEST, **INTEGRALS, **LAST}
-"""Every gauge that is looked at at records, by its name, in the order in which they are computed.
-
-Those of `PRESSED`, which come after them, are looked at in every step.
-"""
-
-LOST = "until lost"
-
-
-class Totals(NamedTuple):
-    """What gauges have found (rollouts, freedoms) by name, and of the motions what measures are made of besides."""
-
-    found: Mapping[str, Array]
+    totals: Mapping[Gauge, Array]
     times: Array
-    """Of the records, seconds after the start."""
-    late: Array
-    """When each rollout starts (rollouts,)."""
-    reached: Array
-    """When each has come to its end (rollouts,)."""
-    way: Callable[[], Array]
-    """From where each was to where it should be at last (rollouts, freedoms)."""
+    """The times of the records, seconds after the start."""
+    start: Array
+    """When each rollout starts, seconds (rollouts,)."""
+    end: Array
+    """When each rollout ends, seconds (rollouts,)."""
+    displacement: Callable[[], Array]
+    """Returns the displacement of each rollout from its start to its goal (rollouts, freedoms)."""
 
-    def rms(self, gauge: str) -> Array:
-        found: Array = np.sqrt(self.found[gauge] / (self.reached - self.late)[:, None])
+    def rms(self, gauge: Gauge) -> Array:
+        """Return the root mean square over the motion of a gauge that integrates a square."""
+        found: Array = np.sqrt(self.totals[gauge] / (self.end - self.start)[:, None])
         return found
 
     @property
-    def settled(self) -> Array:
-        """Seconds after which a freedom stays where it should be; nan if it never does."""
-        last = self.found["until away"] - self.late[:, None]
+    def settling_time(self) -> Array:
+        """Seconds after which a freedom stays within its goal; nan if it never does."""
+        last = self.totals[of.LAST_OUTSIDE_GOAL] - self.start[:, None]
         place = np.searchsorted(self.times, last + 1e-9 * self.times[-1], side="right")
-        never = last >= (self.reached - self.late)[:, None] - 1e-9 * self.times[-1]
+        never = last >= (self.end - self.start)[:, None] - 1e-9 * self.times[-1]
         return np.where(never, np.nan, self.times[np.minimum(place, len(self.times) - 1)])
 
     @property
     def overshoot(self) -> Array:
-        """How far a freedom has gone beyond where it should be at last, seen from where it was."""
-        way = self.way()
-        beyond = np.where(way > 0, self.found["beyond the goal"], self.found["before the goal"])
-        return np.where(way == 0, 0.0, np.maximum(beyond, 0.0))
+        """The largest distance of a freedom beyond its goal, in the direction from its start to its goal."""
+        displacement = self.displacement()
+        beyond = np.where(displacement > 0, self.totals[of.BEYOND_GOAL], self.totals[of.BEFORE_GOAL])
+        return np.where(displacement == 0, 0.0, np.maximum(beyond, 0.0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measure:
-    """What it is and in which unit, the gauges it needs, and what it makes of them."""
+    """A result of a motion: one number for each freedom, or one for the motion.
 
-    text: str
-    gauges: tuple[str, ...]
-    of: Callable[[Totals], Array]
+    sentence  what it is, in a few words
+    units     of revolute and of prismatic joints, such as ("N m", "N")
+    gauges    the gauges that it needs
+    example   an expression of `aw`, `arm` and `law` that computes it
+    formula   function of `GaugeTotals` that returns an array (rollouts, freedoms or 1); by default the totals of the
+              first gauge
+    """
+
+    sentence: str
+    units: tuple[str, str]
+    gauges: tuple[Gauge, ...]
+    example: str
+    formula: Callable[[GaugeTotals], Array] | None = None
 
     @property
     def follows(self) -> bool:
-        """Whether there must be something to follow."""
-        return any(name in FOLLOWING for name in self.gauges)
+        """True if the law must follow a motion or a target."""
+        return any(gauge.needs for gauge in self.gauges)
+
+    @property
+    def per_joint(self) -> bool:
+        """True for one number per freedom, False for one per motion."""
+        return self.gauges[0].per_joint
+
+    @property
+    def text(self) -> str:
+        """The sentence with its units."""
+        return f"{self.sentence}, {' or '.join(dict.fromkeys(self.units))}"
+
+    def values(self, found: GaugeTotals) -> Array:
+        """Return the measure of every rollout (rollouts, freedoms or 1)."""
+        return found.totals[self.gauges[0]] + 0.0 if self.formula is None else self.formula(found)  # no negative zeros
 
 
-FOLLOWING = ("error", "error squared", "last error", "before the goal", "beyond the goal", "until away")
-TO_GOAL = FOLLOWING[3:]
+def checked_measure(name: str, entry: Any) -> Measure:
+    """Return the entry of a registry; raise an InputError if it is no measure, or if its name cannot be a column."""
+    if not isinstance(entry, Measure):
+        raise InputError(f"measure {name!r} is a {type(entry).__name__}; expected an armwright.simulation.Measure")
+    if not re.fullmatch(r"[a-z](\w*[a-z_])?", name):
+        raise InputError(f"the name of a measure is {name!r}; expected letters, digits and _, no digit at its end")
+    if not entry.gauges or not all(isinstance(gauge, Gauge) for gauge in entry.gauges):
+        raise InputError(f"gauges = {entry.gauges!r} of measure {name!r}: expected at least one Gauge")
+    if len(entry.units) != 2 or not entry.sentence or not entry.example:
+        raise InputError(f"measure {name!r}: expected a sentence, units of revolute and prismatic joints, an example")
+    return entry
 
 
-def _kept(text: str, gauge: str) -> Measure:
-    return Measure(text, (gauge,), lambda x: x.found[gauge] + 0.0)  # no zeros with a sign
+def _example(name: str) -> str:
+    return f'aw.simulate_batch(arm, law, duration=0.1, measure="{name}").measured["{name}"]'
 
 
-def _rms(text: str, gauge: str) -> Measure:
-    return Measure(text, (gauge,), lambda x: x.rms(gauge))
+def _rms_of(gauge: Gauge) -> Callable[[GaugeTotals], Array]:
+    return lambda found: found.rms(gauge)
 
 
-MEASURES: dict[str, Measure] = {
-    "peak_torque": _kept("largest torque of the drive, N m or N", "torque"),
-    "rms_torque": _rms("root mean square of the torque, N m or N", "torque squared"),
-    "peak_speed": _kept("largest speed, rad/s or m/s", "speed"),
-    "rms_speed": _rms("root mean square of the speed", "speed squared"),
-    "peak_power": _kept("largest power of the drive, W", "power"),
-    "rms_power": _rms("root mean square of the power, W", "power squared"),
-    "work": _kept("what the drive has put in less what came back, J", "work"),
-    "energy": _kept("what the drive has put in, J", "energy"),
-    "tracking_error": _kept("largest distance from motion or target, rad or m", "error"),
-    "rms_tracking_error": _rms("its root mean square", "error squared"),
-    "final_error": _kept("distance at the end", "last error"),
-    "settling_time": Measure("seconds until a joint stays `within` its target, nan if never", ("until away",),
-        lambda x: x.settled),
-    "overshoot": Measure("how far a joint goes beyond its target, rad or m", TO_GOAL[:2], lambda x: x.overshoot),
-}  # fmt: skip
-"""Every measure by its name; there is one number for each freedom."""
+TORQUE, SPEED, POWER, ENERGY = ("N m", "N"), ("rad/s", "m/s"), ("W", "W"), ("J", "J")
+DISTANCE, TIME = ("rad", "m"), ("s", "s")
+
+MEASURES: Registry[Measure] = Registry(
+    "measure",
+    {
+        name: Measure(sentence, units, gauges, _example(name), formula)
+        for name, sentence, units, gauges, formula in (
+            ("peak_torque", "largest torque of the drive", TORQUE, (of.PEAK_TORQUE,), None),
+            ("rms_torque", "root mean square of the torque", TORQUE, (of.SQUARED_TORQUE,), _rms_of(of.SQUARED_TORQUE)),
+            ("peak_speed", "largest speed", SPEED, (of.PEAK_SPEED,), None),
+            ("rms_speed", "root mean square of the speed", SPEED, (of.SQUARED_SPEED,), _rms_of(of.SQUARED_SPEED)),
+            ("peak_power", "largest power of the drive", POWER, (of.PEAK_POWER,), None),
+            ("rms_power", "root mean square of the power", POWER, (of.SQUARED_POWER,), _rms_of(of.SQUARED_POWER)),
+            ("work", "energy that the drive puts in less what it takes back", ENERGY, (of.NET_WORK,), None),
+            ("energy", "energy that the drive puts in", ENERGY, (of.SUPPLIED_ENERGY,), None),
+            ("tracking_error", "largest distance to the motion or target", DISTANCE, (of.PEAK_ERROR,), None),
+            ("rms_tracking_error", "root mean square of the distance to the motion or target", DISTANCE,
+                (of.SQUARED_ERROR,), _rms_of(of.SQUARED_ERROR)),
+            ("final_error", "distance to the motion or target at the end", DISTANCE, (of.FINAL_ERROR,), None),
+            ("settling_time", "time until a joint stays `within` its target, nan if never", TIME,
+                (of.LAST_OUTSIDE_GOAL,), lambda found: found.settling_time),
+            ("overshoot", "largest distance of a joint beyond its target", DISTANCE,
+                (of.BEFORE_GOAL, of.BEYOND_GOAL), lambda found: found.overshoot),
+        )
+    },
+    checked_measure,
+)  # fmt: skip
+"""Every measure by its name."""
 
 
-def chosen(names: Any, law: Law) -> tuple[str, ...]:
-    """Names of measures, checked, for a law that must follow something if they ask how well."""
+def checked_measures(names: Any, law: Law) -> tuple[str, ...]:
+    """Return names of measures that this law allows; raise an InputError for another one."""
     listed = (names,) if isinstance(names, str) else tuple(names)
     for name in listed:
         if name not in MEASURES:
@@ -202,50 +165,10 @@ def chosen(names: Any, law: Law) -> tuple[str, ...]:
     return listed
 
 
-def gauges_of(names: Sequence[str], alone: bool, stops: bool = False) -> tuple[str, ...]:
-    """What measures need, in the order in which it is computed; `alone` if no record says when a motion was lost.
+def displacements(balls: Any, q: Array, goal: Sequence[Any]) -> Array:
+    """Return the displacements from positions (rollouts, nq) to a goal (rollouts, freedoms).
 
-    Where there are stops, what they do is looked at.
+    Each entry of the goal is one number, or an array (rollouts,).
     """
-    wanted = {gauge for name in names for gauge in MEASURES[name].gauges} | ({LOST} if alone else set())
-    return (*(gauge for gauge in GAUGES if gauge in wanted), *(PRESSED if stops else ()))
-
-
-def gauged(form: Gauged, graph: Graph, at: Moment, torque: Sequence[Scalar], law: Law) -> tuple[list[Expr], list[Expr]]:
-    """All gauges as expressions of a graph, and the inputs for the open numbers."""
-    asked, numbers = form.in_graph(graph, "gauge")
-    scene = Scene(at, torque, law, asked)
-    return [graph.lift(x) for name in asked.gauges if name in GAUGES for x in GAUGES[name](scene)], list(numbers)
-
-
-def gauged_within(form: Gauged, graph: Graph, start: Moment, end: Moment, law: Law) -> list[Expr]:
-    """What is looked at in every step, as expressions of where it starts and ends."""
-    wanted = [name for name in form.template.gauges if name in PRESSED]
-    found = hits_in_step(law, start, end) if wanted else {}
-    return [graph.lift(x) for name in wanted for x in found[name]]
-
-
-def sizes_of(gauges: Sequence[str], n: int) -> dict[str, int]:
-    """How many numbers each gauge has."""
-    return {name: 1 if name == LOST else n for name in gauges}
-
-
-def beginnings(gauges: Sequence[str], n: int) -> Array:
-    """What gauges have found before they look for the first time."""
-    begin = {name: PRESSED.get(name, NEVER if name in LARGEST else 0.0) for name in gauges}
-    return np.array([begin[name] for name, size in sizes_of(gauges, n).items() for _ in range(size)])
-
-
-def split(gauges: Sequence[str], n: int, totals: Array) -> dict[str, Array]:
-    """What each gauge has found (rollouts, freedoms), from all of it (gauges, rollouts)."""
-    found, begin = {}, 0
-    for name, size in sizes_of(gauges, n).items():
-        found[name] = totals[begin : begin + size].T
-        begin += size
-    return found
-
-
-def way_to(balls: Any, q: Array, goal: Sequence[Any]) -> Array:
-    """From positions (rollouts, nq) to goals, entries of one number or (rollouts,) each: (rollouts, freedoms)."""
-    way = difference(balls, list(q.T), list(goal))
-    return np.stack([np.broadcast_to(np.asarray(x, float), len(q)) for x in way], axis=1)
+    found = difference(balls, list(q.T), list(goal))
+    return np.stack([np.broadcast_to(np.asarray(x, float), len(q)) for x in found], axis=1)

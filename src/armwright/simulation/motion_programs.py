@@ -32,8 +32,8 @@ from armwright.model.description import Description
 from armwright.model.vary import varied
 from armwright.simulation.events import EventStructure
 from armwright.simulation.events import values as watched_values
+from armwright.simulation.gauges import GaugedMoment, GaugeStructure
 from armwright.simulation.loop_limits import within_loop_limits
-from armwright.simulation.measures import Gauged, gauged, gauged_within
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.simulation.stop_hits import stop_torques, stops_in
 from armwright.torque import Law, Moment
@@ -101,7 +101,7 @@ def equations_of_motion(
     vary: tuple[str, ...] = (),
     known: tuple[str, ...] = (),
     events: EventStructure | None = None,
-    gauges: Gauged | None = None,
+    gauges: GaugeStructure | None = None,
 ) -> MotionEquations:
     """A robot under a law, or under one whose numbers are open: these are parameters after those of the robot.
 
@@ -133,10 +133,12 @@ def equations_of_motion(
         watched, levels = watched_values(events, graph, at._replace(mechanism=mechanism), seen)
         parameters += tuple(levels)
     if gauges is not None:
-        measured, levels = gauged(gauges, graph, at, torques, law)
-        parameters += tuple(levels)
+        request, symbols = gauges.in_graph(graph, "gauge")
+        moment = GaugedMoment(at._replace(mechanism=mechanism), torques, law, request)
+        measured = request.record_expressions(moment, graph)
+        parameters += symbols
         end = _inputs_like(at, graph, "end_")
-        within = gauged_within(gauges, graph, at, end, law)
+        within = request.step_expressions(graph, at, end, law)
     rates, layout = rates_of(law, at), layout_of(robot, law)
     return MotionEquations(
         at, parameters, torques, drag, accelerations, rates, mechanism, layout,

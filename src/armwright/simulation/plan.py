@@ -24,7 +24,8 @@ from armwright.model.code_sharing import Family, family
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
 from armwright.simulation.events import EventQuantity, RobotEvent
-from armwright.simulation.measures import TO_GOAL, WITHIN, Asked, gauges_of
+from armwright.simulation.gauges import LAST_FINITE, GaugeRequest
+from armwright.simulation.measures import DEFAULT_WITHIN, MEASURES
 from armwright.simulation.motion_programs import layout_of
 from armwright.simulation.rollout_columns import RolloutColumns
 from armwright.simulation.sample_and_hold import SamplingInstants
@@ -102,7 +103,7 @@ class Plan:
     """What is measured of it on its way."""
     keep: bool = True
     """Whether every record is kept, or start and end alone."""
-    within: float = WITHIN
+    within: float = DEFAULT_WITHIN
 
     @cached_property
     def layout(self) -> Layout:
@@ -134,13 +135,19 @@ class Plan:
         return parameterise(tuple(event.quantity for event in self.events), "an event")
 
     @cached_property
-    def gauged(self) -> Parameterised[Asked]:
-        """What is looked at for that."""
-        gauges = gauges_of(self.measured, alone=not self.keep, stops=self.stopped)
-        if not any(name in TO_GOAL for name in gauges):
-            return parameterise(Asked(gauges), "a measure")
-        goal = () if self.law.reference is None else self.goal
-        return parameterise(Asked(gauges, goal, (self.within,)), "a measure")
+    def gauged(self) -> Parameterised[GaugeRequest]:
+        """The gauges of its measures; without records one more says when a motion was finite last."""
+        gauges = [gauge for name in self.measured for gauge in MEASURES[name].gauges]
+        request = GaugeRequest.of([*gauges, *([] if self.keep else [LAST_FINITE])], self.stopped)
+        if request.uses_goal:
+            goal = () if self.law.reference is None else self.goal
+            request = replace(request, goal=goal, within=(self.within,))
+        return parameterise(request, "a measure")
+
+    @property
+    def request(self) -> GaugeRequest:
+        """The same, as one request."""
+        return self.gauged.structure.template
 
     @property
     def goal(self) -> tuple[Any, ...]:
@@ -159,7 +166,7 @@ class Plan:
         """What is watched and measured without numbers, as `kernels.rollout_of` wants it."""
         directions = tuple(event.direction for event in self.events)
         events = {"events": self.watched.structure, "directions": directions} if self.events else {}
-        return {**events, "gauges": self.gauged.structure} if self.gauged.structure.template.gauges else events
+        return {**events, "gauges": self.gauged.structure} if self.request else events
 
     def family(self, vary: tuple[str, ...] = ()) -> Family:
         """What the robot shares its code with; events, and laws that are not ours, may look at base and tool."""

@@ -22,7 +22,6 @@ from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
 from armwright.integrate.jets import steps_of
 from armwright.progress import heard
-from armwright.simulation.measures import beginnings
 from armwright.simulation.plan import MAX_STEPS_PER_RECORD, Plan
 from armwright.simulation.rollout_columns import RolloutColumns, column_array
 from armwright.simulation.stiff_friction import short_step_reason
@@ -120,7 +119,7 @@ class Rollouts:
         self.records[0] = self.y
         between = plan.keep and len(plan.ends) > len(plan.times)
         self._between = arrays.zeros((1, kernel.entries, self.room), dtype=dtype) if between else None
-        found = beginnings(plan.gauged.structure.template.gauges, plan.robot.n)
+        found = plan.request.initial_totals(plan.robot.n)
         self.totals = RolloutColumns(tuple(found.tolist()), self.count).to_array(arrays, dtype, self.room)
         self.done = 1
         how = plan.how

@@ -26,7 +26,6 @@ from armwright.simulation.events import Event, RobotEvent, events_on, started
 from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
 from armwright.simulation.loop_limits import ended
-from armwright.simulation.measures import split
 from armwright.simulation.observables import run_of
 from armwright.simulation.plan import (
     COMPILED_INTEGRATORS,
@@ -43,7 +42,6 @@ from armwright.simulation.python_integration import integrate_in_python
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stiff_friction import EXPLICIT, method_for, short_step_reason
-from armwright.simulation.stop_hits import StopHits
 from armwright.torque import Stops
 from armwright.torque.random_torque import NOISE_ERROR
 
@@ -221,8 +219,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     accepted, rejected = int(rollouts.steps[0]), int(rollouts.rejected[0])
     per_step = rollouts.stages - (not fixed and method(plan.how.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
-    gauges = plan.gauged.structure.template.gauges
-    stops = StopHits.of(split(gauges, robot.n, rollouts.totals[:, 0])) if plan.stopped else None
+    stops = plan.request.hits(robot.n, rollouts.totals[:, 0])
     run = run_of(plan, times, states, statistics, message, bool(rollouts.broken[0]), stops)
     run = replace(run, sent_along=away[: len(run.t)])
     if rollouts.ended[0]:

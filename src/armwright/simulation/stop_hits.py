@@ -22,7 +22,7 @@ NEVER = -1e30
 STEP_FRACTIONS = (0.25, 0.5, 0.75, 1.0)
 """The parts of a step after which the torque of a stop is looked at, besides where the depth is largest."""
 
-PRESSED = {"stop depth": 0.0, "stop torque": 0.0, "until hit": NEVER}
+HIT_STARTS = {"stop depth": 0.0, "stop torque": 0.0, "until hit": NEVER}
 """What is found of each freedom, and what it is before the first step; the last is the time before a hit, negated."""
 
 
@@ -39,8 +39,8 @@ def stop_torques(law: Law, at: Moment) -> list[Scalar]:
 
 
 def hits_in_step(law: Law, start: Moment, end: Moment) -> dict[str, list[Scalar]]:
-    """Return what `PRESSED` names, of one step from `start` to `end`, over any scalar."""
-    found: dict[str, list[Scalar]] = {name: [0 if name != "until hit" else NEVER] * start.n for name in PRESSED}
+    """Return what `HIT_STARTS` names, of one step from `start` to `end`, over any scalar."""
+    found: dict[str, list[Scalar]] = {name: [0 if name != "until hit" else NEVER] * start.n for name in HIT_STARTS}
     for stops in stops_in(law):
         rows = zip(stops.joints, stops.places, stops.lower, stops.upper, stops.stiffness, stops.damping, strict=True)
         for i, place, low, high, k, c in rows:
@@ -48,7 +48,7 @@ def hits_in_step(law: Law, start: Moment, end: Moment) -> dict[str, list[Scalar]
             deepest, at = span.deepest()
             torque = reduce(maximum, (_push(k, c, *span.at(s)) for s in (at, *STEP_FRACTIONS)))
             hit = select(deepest, -(start.t + (end.t - start.t) * span.entered(at)), NEVER)
-            for name, value in zip(PRESSED, (maximum(deepest, 0), torque, hit), strict=True):
+            for name, value in zip(HIT_STARTS, (maximum(deepest, 0), torque, hit), strict=True):
                 found[name][i] = maximum(found[name][i], value)
     return found
 
@@ -113,7 +113,7 @@ class StopHits:
 
     @classmethod
     def of(cls, totals: Mapping[str, Array]) -> StopHits:
-        """From what `PRESSED` names."""
+        """From what `HIT_STARTS` names."""
         hit = -totals["until hit"]
         return cls(totals["stop depth"] + 0.0, totals["stop torque"] + 0.0, np.where(hit < -NEVER / 2, hit, np.nan))
 
@@ -159,7 +159,7 @@ class HitDetector:
 
     def __init__(self, law: Law, moment: Any, t: float, y: Array) -> None:
         self._law, self._moment, self._last = law, moment, moment(t, y)
-        self._found = {name: np.full(self._last.n, begin) for name, begin in PRESSED.items()}
+        self._found = {name: np.full(self._last.n, begin) for name, begin in HIT_STARTS.items()}
 
     def __call__(self, t: float, y: Array) -> None:
         at = self._moment(t, y)

@@ -22,7 +22,7 @@ from armwright.robot import Robot
 from armwright.scenario import Scenario, made
 from armwright.simulation import simulate_batch
 from armwright.simulation.kernels import TARGET
-from armwright.simulation.measures import WITHIN
+from armwright.simulation.measures import DEFAULT_WITHIN as WITHIN
 from armwright.simulation.plan import reference_states
 from armwright.sweep import motions
 from armwright.sweep.design import Design, design_of, entries_of
