@@ -28,7 +28,8 @@ import armwright as aw
 from armwright.backends.interface import backend
 from armwright.evaluate import Subject, loop_kernel
 from armwright.formulations.problem import PROBLEMS as TABLE
-from armwright.model.urdf import at_zero, text
+from armwright.model.frame_change import zero_placement
+from armwright.model.urdf_writer import urdf_text
 
 STATES = 8_000_000
 PROBLEMS = (
@@ -306,7 +307,7 @@ def _adam(arm: aw.Robot, given: Any) -> Functions:
     from adam.jax import KinDynComputations  # noqa: PLC0415
 
     names, gravity = [joint.name for joint in arm.joints], jnp.array([*arm.gravity, 0, 0, 0])
-    theirs = KinDynComputations(text(arm), names, jnp.float32, gravity=gravity)
+    theirs = KinDynComputations(urdf_text(arm), names, jnp.float32, gravity=gravity)
 
     def equation(q: Any, qd: Any) -> tuple[Any, Any]:
         base, still = jnp.broadcast_to(jnp.eye(4, dtype=q.dtype), (len(q), 4, 4)), jnp.zeros((len(q), 6), q.dtype)
@@ -328,7 +329,7 @@ def _bard(arm: aw.Robot, given: Any, compiled: bool) -> Functions:
     import bard  # noqa: PLC0415
     import torch  # noqa: PLC0415
 
-    model = bard.build_model_from_urdf(text(arm)).to(dtype=torch.float32, device="cuda")
+    model = bard.build_model_from_urdf(urdf_text(arm)).to(dtype=torch.float32, device="cuda")
     model.enable_compilation(compiled)
     data = bard.create_data(model, max_batch_size=given.shape[1])
     q, qd, x = (torch.from_dlpack(x) for x in given)
@@ -367,7 +368,7 @@ def _curobo(arm: aw.Robot, given: Any) -> Functions:
 
 def _curobo_tables(arm: aw.Robot) -> list[Any]:
     """The robot as its KinematicsParams hold it: a chain of joints that turn about z."""
-    frames = [at_zero(joint) for joint in arm.joints]
+    frames = [zero_placement(joint) for joint in arm.joints]
     frames[0] = np.asarray(arm.base) @ frames[0]
     bodies = [np.asarray(link.inertia) for link in arm.links]
     rows, columns = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]

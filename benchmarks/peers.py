@@ -20,8 +20,10 @@ from rich.table import Table
 
 import armwright as aw
 from armwright.cli.bench import print_bench
-from armwright.model.canonical import FileJoint, canonical
-from armwright.model.description import Description, JointModel, LinkModel
+from armwright.model.canonical import canonical_tree
+from armwright.model.description import Description
+from armwright.model.file_joints import FileJoint
+from armwright.model.records import JointModel, LinkModel
 from armwright.study.bench import best_of
 from armwright.study.peers.pinocchio import Pinocchio
 
@@ -47,7 +49,7 @@ def robot(path: Path, name: str, locked: str = "-") -> aw.Robot:
         axis = joint.createData().S.ravel()[3:] if joint.nv == 1 else None
         link = LinkModel(f"link{len(placed) + 1}", body.mass, tuple(body.lever), tuple(map(tuple, body.inertia)))
         placed.append(FileJoint(placement.homogeneous, axis, "revolute", link, len(placed) - 1))
-    table = canonical(placed)
+    table = canonical_tree(placed)
     joints = [
         JointModel(joint, "revolute", **asdict(row)) for joint, row in zip(model.names[1:], table.rows, strict=True)
     ]

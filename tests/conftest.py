@@ -15,7 +15,7 @@ import armwright as aw
 from armwright.backends.interface import BACKENDS
 from armwright.backends.llvm import compiler
 from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find, problem_of
-from armwright.model.description import parted
+from armwright.model.followers import split_followers
 from armwright.model.mimic import Mimic
 from armwright.robot import random_tree
 from armwright.trace import form
@@ -150,7 +150,7 @@ def led(seed: int, friction: bool = True, links: int = 7) -> aw.Robot:
     rows = list(arm.rows)
     for i, leader, factor, offset in ((2, 0, -1.5, 0.2), (3, 2, 2.0, 0.3), (5, 4, 0.5, -0.1)):
         rows[i] = replace(rows[i], mimic=Mimic(rows[leader].name, factor, offset))
-    joints, followers = parted(rows)
+    joints, followers = split_followers(rows)
     coupled = replace(arm, joints=joints, followers=followers, name="led")
     if not friction:
         return coupled

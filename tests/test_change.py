@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError, ModelError, ModelWarning, UnknownNameError
-from armwright.model.description import Payload, parted
+from armwright.model.followers import split_followers
 from armwright.model.mimic import Mimic
+from armwright.model.records import Payload
 from armwright.scenario import parse, pick_and_place
 
 RR = aw.load("rr")
@@ -60,7 +61,7 @@ def test_friction_and_rotors_are_felt() -> None:
 
 def test_a_follower_is_changed_by_its_name() -> None:
     joints = (RR.joints[0], replace(RR.joints[1], mimic=Mimic("joint1", 1.0, 0.0)))
-    own, led = parted(joints)
+    own, led = split_followers(joints)
     arm = replace(RR, joints=own, followers=led).with_friction({"joint2": 2.0}).with_friction(coulomb=[4.0])
     assert arm.followers[0].viscous == 2.0
     assert (arm.joints[0].coulomb, arm.followers[0].coulomb) == (4.0, 0.0)

@@ -21,8 +21,8 @@ from armwright.check.compare import KINDS as DIFFERENCES
 from armwright.check.report import finding_kinds
 from armwright.check.run import read
 from armwright.cli import app
-from armwright.model import urdf
-from armwright.model.freedoms import rows_of
+from armwright.model import urdf_writer
+from armwright.model.joint_types import freedoms_of
 from armwright.robot import random_tree
 from armwright.rules import kinds
 from armwright.rules.joint_rules import exact_angle
@@ -516,7 +516,7 @@ def test_what_cannot_be_read_exits_with_two(tmp_path: Path) -> None:
 
 def as_urdf(arm: aw.Robot, tmp_path: Path, *changes: tuple[str, dict[str, object]]) -> aw.Robot:
     """The robot written as URDF, some of it changed, and read again."""
-    path = write(tmp_path, planted(urdf.text(arm), *changes))
+    path = write(tmp_path, planted(urdf_writer.urdf_text(arm), *changes))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tips = {"tip": "tool"} if arm.mechanism().serial else {}
@@ -645,9 +645,9 @@ def test_what_cannot_be_compared_is_said() -> None:
 
 
 def test_the_compare_command(tmp_path: Path) -> None:
-    path = write(tmp_path, urdf.text(PUMA))
+    path = write(tmp_path, urdf_writer.urdf_text(PUMA))
     assert "the same" in run("compare", "puma560", path, "--tip-there", "tool")
-    other = write(tmp_path, planted(urdf.text(PUMA), (link("forearm", "mass"), {"value": 5})), "other.urdf")
+    other = write(tmp_path, planted(urdf_writer.urdf_text(PUMA), (link("forearm", "mass"), {"value": 5})), "other.urdf")
     output = run("compare", path, other, code=1)
     assert re.search(r"forearm +mass +4.8 kg here, 5 kg there", output)
     assert "outermost joint that feels a difference is joint3" in output
@@ -840,7 +840,7 @@ def test_the_time_of_a_check_grows_with_the_file(shape: str, tmp_path: Path, mon
 def tree(**choices) -> aw.Robot:
     """A floating body with a branch of three revolute links, of which the second also carries a ball."""
     arm = random_tree(5, 3, kinds=("revolute",), floating=True, **choices)
-    rows = [*arm.joints[:-1], *rows_of("ball", arm.joints[-1])]
+    rows = [*arm.joints[:-1], *freedoms_of("ball", arm.joints[-1])]
     return replace(arm, joints=tuple(rows), parents=(-1, 0, 1, 2, 2), tip=3)
 
 

@@ -8,8 +8,10 @@ import pytest
 from conftest import close, random_transform
 
 import armwright as aw
-from armwright.model.canonical import FileJoint, canonical
-from armwright.model.description import Description, JointModel
+from armwright.model.canonical import canonical_tree
+from armwright.model.description import Description
+from armwright.model.file_joints import FileJoint
+from armwright.model.records import JointModel
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
@@ -159,7 +161,7 @@ def placed_anywhere(n: int, rng: np.random.Generator) -> tuple[list[FileJoint], 
 def test_joints_placed_anywhere_have_canonical_frames(seed: int) -> None:
     rng = np.random.default_rng(seed)
     joints, model = placed_anywhere(int(rng.integers(1, 8)), rng)
-    table = canonical(joints)
+    table = canonical_tree(joints)
     rows = [
         JointModel(f"joint{i}", joint.kind, **asdict(row))
         for i, (joint, row) in enumerate(zip(joints, table.rows, strict=True))

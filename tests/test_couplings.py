@@ -11,7 +11,7 @@ from mujoco_oracle import mujoco, state_there, torques
 
 import armwright as aw
 from armwright.check.compare import compare
-from armwright.model.description import parted
+from armwright.model.followers import split_followers
 from armwright.model.mimic import Mimic
 from armwright.model.mjcf.elimination import Contradiction, Elimination
 from armwright.robot import random_tree
@@ -27,7 +27,7 @@ def curved(arm: aw.Robot, seed: int) -> aw.Robot:
         if row.name in others and rng.random() < 0.6:
             offset, factor, *curve = rng.normal(size=5, scale=0.5).tolist()
             rows[i] = replace(row, mimic=Mimic(leader, factor, offset, curve=tuple(curve)))
-    joints, followers = parted(rows)
+    joints, followers = split_followers(rows)
     assert followers
     return replace(arm, joints=joints, followers=followers)
 

@@ -15,7 +15,7 @@ from armwright.graph import Graph
 from armwright.graph.differentiate import derivatives
 from armwright.graph.interpret import interpret
 from armwright.graph.replay import replaced
-from armwright.model.description import JointModel
+from armwright.model.records import JointModel
 from armwright.robot import random_tree
 from armwright.study.peers.pinocchio import Pinocchio
 

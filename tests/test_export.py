@@ -24,7 +24,8 @@ from armwright.export.notes import digest
 from armwright.formulations import PROBLEMS, problem_of
 from armwright.graph.angles import written_out
 from armwright.graph.count import count
-from armwright.model.description import Frame, tensor
+from armwright.model.records import Frame
+from armwright.model.transforms import tensor
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]

@@ -15,10 +15,12 @@ from conftest import close
 import armwright as aw
 from armwright.formulations import find
 from armwright.mechanism import Mechanism
-from armwright.model import canonical, urdf
-from armwright.model.canonical import FileJoint
-from armwright.model.description import Description, JointModel, right_angles
-from armwright.model.tree import Picked, pick
+from armwright.model import canonical, frame_change, urdf
+from armwright.model.description import Description
+from armwright.model.file_joints import FileJoint
+from armwright.model.records import JointModel
+from armwright.model.transforms import right_angles
+from armwright.model.tree_selection import Selection, select
 
 CMEEL = importlib.util.find_spec("cmeel")
 EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")
@@ -42,13 +44,13 @@ NEARLY_RIGHT_ANGLES = ("xarm7", "kinova")
 needs_examples = pytest.mark.skipif(not EXAMPLES.exists(), reason="example-robot-data is not installed")
 
 
-def picked(name: str) -> Picked:
+def picked(name: str) -> Selection:
     file, tip = FILES[name]
     if not (EXAMPLES / file).exists():
         pytest.skip("not in this version of example-robot-data")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pick(urdf.read(EXAMPLES / file), tip=tip)
+        return select(urdf.read(EXAMPLES / file), tip=tip)
 
 
 @needs_examples
@@ -129,7 +131,7 @@ def test_frames_never_cost_digits(name: str, change: Callable[[int, float], np.n
             for i in np.atleast_1d(np.arange(len(arm))[which]):
                 T = arm[i].placement @ change(int(rng.integers(3)), 10.0**-digits)
                 joints[i] = replace(arm[i], placement=T)
-            table = canonical.canonical(joints)
+            table = canonical.canonical_tree(joints)
             rows = [JointModel(f"{i}", joint.kind, **asdict(table.rows[i])) for i, joint in enumerate(joints)]
             bent = Description("bent", tuple(rows), table.links, base=table.base, flange=table.own[-1])
             assert max(np.linalg.norm(np.array(T)[:3, 3]) for T in table.own) < length
@@ -168,7 +170,8 @@ def test_nothing_is_straightened_unless_asked(tmp_path: Path) -> None:
     assert 1e-7 < np.abs(apart).max() < 1e-3
 
 
-@pytest.mark.parametrize("constant", ["SNAP", "DUST", "NEAR", "FARTHEST"])
+@pytest.mark.parametrize("constant", ["ROUNDING_TOLERANCE", "TENSOR_TOLERANCE", "MAX_NORMAL_RATIO", "MAX_COORDINATE"])
 def test_limits_of_what_loading_changes_are_documented(constant: str) -> None:
     notation = (Path(__file__).parent.parent / "docs/notation.md").read_text()
-    assert f"| `{constant}` | {getattr(canonical, constant):g}" in notation
+    home = frame_change if constant.endswith("TOLERANCE") else canonical
+    assert f"| `{constant}` | {getattr(home, constant):g}" in notation

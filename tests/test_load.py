@@ -16,9 +16,9 @@ from armwright.check import check
 from armwright.errors import LockedWarning, ModelWarning, TipWarning
 from armwright.files import contents
 from armwright.formulations import find
-from armwright.model import toml, urdf
-from armwright.model.description import Frame
-from armwright.model.tree import MOST_JOINTS
+from armwright.model import toml_lines, xml_writer
+from armwright.model.records import Frame
+from armwright.model.tree import MAX_JOINTS
 from armwright.rules.massless_joints import massless_at, massless_by_matrix, massless_by_recursion
 
 BODY = '<inertial><origin xyz="0.05 0 0"/><mass value="1"/><inertia ixx="0.012" iyy="0.01" izz="0.01"/></inertial>'
@@ -150,7 +150,7 @@ def test_no_more_of_a_file_is_read_than_the_limit(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="it has 2 kB; expected at most 1"):
         contents(tmp_path / "a", 1024)
     with (tmp_path / "huge.toml").open("wb") as file:
-        file.truncate(toml.LARGEST + 1024)
+        file.truncate(toml_lines.MAX_TOML_BYTES + 1024)
     with pytest.raises(aw.ModelError, match="it has 1025 kB; expected at most 1024"):
         aw.load(tmp_path / "huge.toml")
 
@@ -178,9 +178,9 @@ def test_names_that_urdf_has_taken(tmp_path: Path) -> None:
 
 
 def test_numbered_names() -> None:
-    assert urdf.distinct(["a", "a", "a_2", "b", "a"]) == ["a", "a_3", "a_2", "b", "a_4"]
-    assert urdf.distinct(["w", "a"], reserved=("w",)) == ["w_2", "a"]
-    assert urdf.unused("tool", ["tool", "tool_2"]) == "tool_3"
+    assert xml_writer.unique_names(["a", "a", "a_2", "b", "a"]) == ["a", "a_3", "a_2", "b", "a_4"]
+    assert xml_writer.unique_names(["w", "a"], reserved=("w",)) == ["w_2", "a"]
+    assert xml_writer.unused_name("tool", ["tool", "tool_2"]) == "tool_3"
 
 
 # ---- long chains
@@ -207,7 +207,7 @@ def test_combs_and_bushes_load_in_seconds(tmp_path: Path) -> None:
 
 
 def test_more_joints_than_anybody_has_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "<link name='a'/>" + "<joint/>" * (MOST_JOINTS + 1))
+    path = written(tmp_path, "<link name='a'/>" + "<joint/>" * (MAX_JOINTS + 1))
     with pytest.raises(aw.ModelError, match=r"robot\.urdf has 10001 joints; expected at most 10000"):
         aw.load(path)
 

@@ -17,7 +17,7 @@ import armwright as aw
 from armwright import identify
 from armwright.check import check, compare
 from armwright.formulations import FORMULATIONS, Formulation
-from armwright.model.description import JointModel, LinkModel
+from armwright.model.records import JointModel, LinkModel
 from armwright.robot import random_tree
 from armwright.study.papers import grigorov2013
 from armwright.trace import form

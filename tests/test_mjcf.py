@@ -15,8 +15,9 @@ from mujoco_oracle import mujoco, state_there, torques
 import armwright as aw
 from armwright.errors import ModelError, ModelWarning
 from armwright.model import mjcf
-from armwright.model.mjcf.write import principal, quaternion
-from armwright.model.tree import Tree, pick
+from armwright.model.mjcf.pose import principal, quaternion
+from armwright.model.tree import Tree
+from armwright.model.tree_selection import select
 
 INERTIAL = '<inertial pos="0.1 0.2 0.3" mass="2" diaginertia="0.3 0.2 0.4"/>'
 
@@ -42,7 +43,7 @@ def read(body: str, rest: str = "") -> Tree:
 
 def same_as_mujoco(path: Path, tip: str | None = None) -> aw.Robot:
     """The robot in a file whose joints are all on one chain, after comparing it with MuJoCo at random states."""
-    arm = aw.Robot.from_description(pick(mjcf.read(path), tip=tip).description)
+    arm = aw.Robot.from_description(select(mjcf.read(path), tip=tip).description)
     arm = replace(arm, joints=tuple(replace(joint, coulomb=0.0) for joint in arm.joints))
     model = mujoco.MjModel.from_xml_path(str(path))
     assert [joint.name for joint in arm.joints] == [model.joint(j).name for j in range(model.njnt)]
@@ -67,7 +68,7 @@ def same_as_mujoco(path: Path, tip: str | None = None) -> aw.Robot:
 def test_a_written_robot_computes_the_same_in_mujoco(seed: int) -> None:
     case = random_case(1 + seed % 8, seed, actuators=seed % 2 == 0)
     arm = replace(case.arm, joints=tuple(replace(joint, coulomb=0.0) for joint in case.arm.joints))
-    model = mujoco.MjModel.from_xml_string(mjcf.text(arm))
+    model = mujoco.MjModel.from_xml_string(mjcf.mjcf_text(arm))
     close(torques(model, *case.state), arm.inverse_dynamics(*case.state), 1e-12)
 
 
@@ -76,8 +77,8 @@ def test_a_written_robot_reads_back(seed: int) -> None:
     case = random_case(1 + seed % 8, seed, actuators=True)
     arm = replace(case.arm, joints=tuple(replace(joint, max_torque=5.0) for joint in case.arm.joints))
     path = Path("robot.xml")
-    path.write_text(mjcf.text(arm))
-    back = aw.Robot.from_description(pick(mjcf.read(path)).description)
+    path.write_text(mjcf.mjcf_text(arm))
+    back = aw.Robot.from_description(select(mjcf.read(path)).description)
     close(back.inverse_dynamics(*case.state), arm.inverse_dynamics(*case.state), 1e-12)
     close(back.forward_kinematics(case.q), arm.forward_kinematics(case.q), 1e-12)
     assert back.name == arm.name and back.gravity == arm.gravity
@@ -120,7 +121,7 @@ def test_a_link_without_mass_gets_the_least_there_is() -> None:
     arm = aw.load("rr")
     bare = replace(arm.links[0], mass=0.0, com=(0.0, 0.0, 0.0), inertia=((0.0,) * 3,) * 3)
     arm = replace(arm, links=(bare, *arm.links[1:]))
-    model = mujoco.MjModel.from_xml_string(mjcf.text(arm))
+    model = mujoco.MjModel.from_xml_string(mjcf.mjcf_text(arm))
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, arm.n))
     close(torques(model, q, qd, qdd), arm.inverse_dynamics(q, qd, qdd), 1e-12)
 
@@ -145,7 +146,7 @@ def test_names_are_made_distinct_and_escaped() -> None:
     case = random_case(2, 0)
     links = tuple(replace(link, name='a "<&> b') for link in case.arm.links)
     arm = replace(case.arm, links=links, joints=tuple(replace(joint, name="payload") for joint in case.arm.joints))
-    model = mujoco.MjModel.from_xml_string(mjcf.text(arm))
+    model = mujoco.MjModel.from_xml_string(mjcf.mjcf_text(arm))
     assert [model.body(i).name for i in range(1, 4)] == ['a "<&> b', 'a "<&> b_2', "payload"]
     assert [model.joint(i).name for i in range(2)] == ["payload", "payload_2"]
 
@@ -167,7 +168,7 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
 def test_limits_that_are_infinite_are_left_out() -> None:
     arm = random_case(1, 0).arm
     arm = replace(arm, joints=(replace(arm.joints[0], limits=(-np.inf, 1.0)),))
-    assert not mujoco.MjModel.from_xml_string(mjcf.text(arm)).jnt_limited[0]
+    assert not mujoco.MjModel.from_xml_string(mjcf.mjcf_text(arm)).jnt_limited[0]
 
 
 def test_quaternions() -> None:
@@ -251,8 +252,8 @@ def test_a_humanoid_of_unitree(monkeypatch: pytest.MonkeyPatch) -> None:
     frax = pytest.importorskip("frax", reason="frax, which brings the file, is not installed")
     path = Path(frax.__file__).parent / "assets/unitree_g1/g1_29dof_rev_1_0.xml"
     tree = mjcf.read(path)
-    assert pick(tree, tip="left_wrist_yaw_link").description.joint_types == "FRRRRRRRRRR"
-    arm = aw.Robot.from_description(pick(tree, base="pelvis", tip="left_wrist_yaw_link").description)
+    assert select(tree, tip="left_wrist_yaw_link").description.joint_types == "FRRRRRRRRRR"
+    arm = aw.Robot.from_description(select(tree, base="pelvis", tip="left_wrist_yaw_link").description)
     model = mujoco.MjSpec.from_string(_fixed(path)).compile()
     names = [model.joint(j).name for j in range(model.njnt)]
     at = [names.index(joint.name) for joint in arm.joints]
@@ -377,7 +378,7 @@ def test_equations_on_one_joint_all_hold(case: str) -> None:
         for one, two, at, factor in [(one, f'joint2="{two}"' if two else "", *rest) for one, two, *rest in equations]
     )
     path = write(HAND, f"<equality>{rows}</equality>")
-    arm = aw.Robot.from_description(pick(mjcf.read(path)).description)
+    arm = aw.Robot.from_description(select(mjcf.read(path)).description)
     assert arm.n == freedoms
     model = mujoco.MjModel.from_xml_path(str(path))
     standing = {joint.name: joint.placement for joint in mjcf.read(path).joints if joint.kind == "fixed"}
@@ -448,18 +449,18 @@ def test_what_does_not_act_is_not_told() -> None:
 def test_joints_with_more_than_one_freedom(kind: str) -> None:
     ball = f'<body name="ball"><joint name="x" type="{kind}"/>{INERTIAL}</body>'
     tree = read(f'{ball}<body name="arm"><joint name="a"/>{INERTIAL}</body>')
-    assert [joint.name for joint in pick(tree, tip="arm").description.joints] == ["a"]
+    assert [joint.name for joint in select(tree, tip="arm").description.joints] == ["a"]
     tree = read(
         f'<body name="ball"><joint name="x" type="{kind}"/>{INERTIAL}<body name="arm"><joint name="a"/>{INERTIAL}</body></body>'
     )
     names = ("x", "y", "z", "wx", "wy", "wz") if kind == "free" else ("wx", "wy", "wz")
     moving = [f"x.{name}" for name in names]
-    assert [joint.name for joint in pick(tree).description.joints] == [*moving, "a"]
+    assert [joint.name for joint in select(tree).description.joints] == [*moving, "a"]
     beside = read(f'{ball}<body name="b"><body name="c"/></body>')
-    assert [joint.name for joint in pick(beside).description.joints] == moving
+    assert [joint.name for joint in select(beside).description.joints] == moving
     with pytest.raises(ModelError, match="no joint moves between 'world' and 'c'"):
-        pick(beside, tip="c")
-    assert [joint.name for joint in pick(tree, base="ball").description.joints] == ["a"]
+        select(beside, tip="c")
+    assert [joint.name for joint in select(tree, base="ball").description.joints] == ["a"]
 
 
 def _stl() -> bytes:

@@ -13,8 +13,8 @@ from test_mjcf import INERTIAL, own_folder, same_as_mujoco  # noqa: F401  (a fix
 import armwright as aw
 from armwright.errors import ModelError
 from armwright.model import mjcf
-from armwright.model.mjcf import documents, strip
-from armwright.model.mjcf.engine import quiet
+from armwright.model.mjcf import model_files, strip
+from armwright.model.mjcf.mujoco_engine import quiet
 from armwright.model.visual import Mesh
 
 
@@ -222,7 +222,7 @@ def test_models_that_multiply_are_refused() -> None:
     four = "".join(ATTACH.format(i) for i in range(4))
     chain = {f"m{k}": MODEL.format(k, f"m{k + 1}", four) for k in range(12)}
     refused(
-        f"<attach>: with it more than {strip.MOST_MADE} elements", main=MODEL.format("m", "m0", four), **chain,
+        f"<attach>: with it more than {strip.MAX_COPIED_ELEMENTS} elements", main=MODEL.format("m", "m0", four), **chain,
         m12=model(f'<worldbody><body name="b">{INERTIAL}</body></worldbody>'),
     )  # fmt: skip
     deep = {f"m{k}": MODEL.format(k, f"m{k + 1}", ATTACH.format(k)) for k in range(40)}
@@ -239,16 +239,16 @@ def test_includes_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         main=model('<worldbody><include file="i0.xml"/></worldbody>'),
         **deep,
     )
-    monkeypatch.setattr(documents, "MOST_FILES", 3)
+    monkeypatch.setattr(model_files, "MAX_MODEL_FILES", 3)
     chain = {f"c{k}": f'<x><include file="c{k + 1}.xml"/></x>' for k in range(5)}
     refused("more than 3 files", main=model('<include file="c0.xml"/>'), **chain)
-    monkeypatch.setattr(documents, "MOST_ELEMENTS", 10)
+    monkeypatch.setattr(model_files, "MAX_XML_ELEMENTS", 10)
     refused(
         "big.xml, line 1: more than 10 elements, with what is included",
         main=model('<include file="big.xml"/>'),
         big=f"<x>{'<light/>' * 20}</x>",
     )
-    monkeypatch.setattr(documents, "LARGEST", 1 << 10)
+    monkeypatch.setattr(model_files, "MAX_XML_BYTES", 1 << 10)
     refused(
         "cannot read .*one.xml: it has 1 kB; expected at most 1 kB|at most",
         main=model('<include file="one.xml"/>'),

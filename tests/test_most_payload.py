@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 
 import armwright as aw
-from armwright.model.description import JointModel, LinkModel
+from armwright.model.records import JointModel, LinkModel
 from armwright.trajectory.torques import torques
 
 HOME = np.array([0.0, -0.8, 0.0, -2.0, 0.0, 1.6, 0.8])

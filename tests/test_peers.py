@@ -10,7 +10,7 @@ import pytest
 from conftest import close, random_case, random_transform
 
 import armwright as aw
-from armwright.model.description import NO_TRANSFORM
+from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.robot import random_tree
 from armwright.study.peers.mujoco import MuJoCo
 from armwright.study.peers.pinocchio import Pinocchio
@@ -124,5 +124,5 @@ def test_a_payload_is_held_by_the_tool_that_stands_after_the_flange(peer: str, r
     state = rng.uniform(-1, 1, (3, 4, arm.n))
     ours = arm.inverse_dynamics(*state)
     close(torques_by(peer, arm, state, tmp_path), ours, 1e-10)
-    elsewhere = replace(arm, flange=NO_TRANSFORM).inverse_dynamics(*state)
+    elsewhere = replace(arm, flange=IDENTITY_TRANSFORM).inverse_dynamics(*state)
     assert np.abs(ours - elsewhere).max() > 1e-4 * np.abs(ours).max()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.model.description import Payload
+from armwright.model.records import Payload
 
 
 def changed(arm: aw.Robot, i: int, **values) -> aw.Robot:

@@ -15,7 +15,7 @@ from armwright.check import check
 from armwright.check.report import finding_kinds
 from armwright.cli import app
 from armwright.errors import ModelWarning
-from armwright.model.description import Payload
+from armwright.model.records import Payload
 from armwright.rules import LENGTH_KINDS, RULES, SEVERITIES, Doubt, JointFacts, Rule, kinds
 from armwright.rules.body_rules import BODY_RULES
 from armwright.rules.facts import AngleFacts

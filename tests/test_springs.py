@@ -14,7 +14,7 @@ from armwright.check.compare import compare
 from armwright.formulations import find
 from armwright.identify import estimate, estimate_payload, measurement, parameters, regressor
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import JointModel
+from armwright.model.records import JointModel
 from armwright.robot import random_tree
 
 KINDS = ("revolute", "prismatic", "cylindrical", "universal", "planar", "ball", "free")

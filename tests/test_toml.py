@@ -10,7 +10,7 @@ import pytest
 from conftest import random_case
 
 import armwright as aw
-from armwright.model import toml
+from armwright.model import toml, toml_lines
 
 GOOD = """\
 name = "two"
@@ -218,8 +218,8 @@ BOMBS = {
     "a = " + "1" * 100_000: "not valid TOML: Exceeds the limit",
     'a = """' + '\\"' * 50_000: "Unterminated string",
     "#" + " " * 200_000: "the robot is empty",
-    'convention = "modified"\n' + "[[link]]\n" * (toml.MOST_LINKS + 1): "has 10001 links; expected at most 10000",
-    "#" * (toml.LARGEST + 1): "has 1024 kB; expected at most 1024",
+    'convention = "modified"\n' + "[[link]]\n" * (toml.MAX_TABLE_ROWS + 1): "has 10001 links; expected at most 10000",
+    "#" * (toml_lines.MAX_TOML_BYTES + 1): "has 1024 kB; expected at most 1024",
 }
 
 
@@ -234,4 +234,4 @@ def test_small_files_take_little(text: str) -> None:
 
 def test_dots_in_texts_and_numbers_are_no_keys() -> None:
     text = f'name = "{"a." * 100}"\n# {"b." * 100}\nlist = [{"1.5, " * 100}]\ntext = """\n{"c." * 100}"""\n'
-    assert len(toml.data_of(text, "file")["list"]) == 100
+    assert len(toml_lines.parse_toml(text, "file")["list"]) == 100

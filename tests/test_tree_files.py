@@ -10,9 +10,11 @@ from conftest import close, random_transform
 import armwright as aw
 from armwright.check import check
 from armwright.model import toml
-from armwright.model.description import Frame, JointModel, LinkModel, parted, transform
-from armwright.model.freedoms import KINDS, PLAIN, rows_of
+from armwright.model.followers import split_followers
+from armwright.model.joint_types import COMPOUND_TYPES, SINGLE_TYPES, freedoms_of
 from armwright.model.mimic import Mimic
+from armwright.model.records import Frame, JointModel, LinkModel
+from armwright.model.transforms import transform
 from armwright.robot import random_tree
 
 
@@ -30,7 +32,7 @@ def decorated(arm: aw.Robot, seed: int) -> aw.Robot:
     if len(plain) > 1:
         leader, follower = rng.permutation(plain)[:2].tolist()
         rows[follower] = replace(rows[follower], mimic=Mimic(rows[leader].name, -0.7, 0.2))
-    joints, followers = parted(rows)
+    joints, followers = split_followers(rows)
     frames = tuple(
         Frame(f"frame{k}", int(rng.integers(-1, len(arm.links))), transform(random_transform(rng))) for k in range(3)
     )
@@ -61,12 +63,12 @@ BODY = {"mass": 2.0, "com": [0.1, 0.0, 0.2], "inertia": [0.1, 0.1, 0.1, 0, 0, 0]
 ROW = {"type": "revolute", "alpha": 0.3, "a": 0.2, "d": 0.1, **BODY}
 
 
-@pytest.mark.parametrize("kind", [*PLAIN, *KINDS])
+@pytest.mark.parametrize("kind", [*SINGLE_TYPES, *COMPOUND_TYPES])
 def test_every_kind_of_joint_stands_in_a_row(kind: str) -> None:
     row = {**ROW, "type": kind, "joint": "j", "gamma": 0.4, "y": 0.5, "z": 0.6, "theta": 0.7}
     arm = aw.Robot.from_dh([row | ({"pitch": 0.05} if kind == "helical" else {})], "modified")
     placed = JointModel("j", "revolute", 0.3, 0.2, 0.1, 0.7, gamma=0.4, y=0.5, z=0.6)
-    joints, followers = parted(rows_of(kind, placed, pitch=0.05))
+    joints, followers = split_followers(freedoms_of(kind, placed, pitch=0.05))
     assert (arm.joints, arm.followers) == (joints, followers)
 
 

@@ -13,7 +13,7 @@ from test_tree_files import decorated
 
 import armwright as aw
 from armwright.model import mjcf
-from armwright.model.tree import pick
+from armwright.model.tree_selection import select
 from armwright.robot import random_tree
 
 
@@ -126,7 +126,7 @@ def test_trees_of_mujoco_compute_as_they_do_there(name: str, branches: bool) -> 
     text = f'<mujoco model="m"><compiler angle="radian"/><worldbody>{inside}</worldbody><option gravity="1 -2 -9"/></mujoco>'
     Path("robot.xml").write_text(text)
     model = mujoco.MjModel.from_xml_string(text)
-    arm = aw.Robot.from_description(pick(mjcf.read("robot.xml")).description)
+    arm = aw.Robot.from_description(select(mjcf.read("robot.xml")).description)
     q, qd, qdd = random_state(arm, 1)
     qpos, qvel, qacc, B = state_there(arm, model, q, qd, qdd)
     close(B.T @ torques(model, qpos, qvel, qacc), tau := arm.inverse_dynamics(q, qd, qdd), 1e-12)

@@ -15,7 +15,7 @@ from armwright.formulations import Formulation, find
 from armwright.formulations.parts.coordinates import tangent
 from armwright.graph import Expr
 from armwright.mechanism import FREEDOMS, Wrench
-from armwright.model.freedoms import KINDS
+from armwright.model.joint_types import COMPOUND_TYPES
 from armwright.robot import random_tree
 from armwright.study.peers.pinocchio import Pinocchio
 from armwright.trace.tracing import flattened
@@ -25,7 +25,7 @@ SMALL = [(1 + seed % 7, seed) for seed in range(120)]
 LARGE = [(8 + seed % 33, seed) for seed in range(120, 153)]
 """Up to 40 bodies; 300 trees by all formulations are gone through by tools/random_trees.py."""
 
-KINDS_OF_JOINTS = ("revolute", "prismatic", *KINDS)
+KINDS_OF_JOINTS = ("revolute", "prismatic", *COMPOUND_TYPES)
 uncompiled = pytest.mark.usefixtures("uncompiled")
 
 

@@ -11,11 +11,17 @@ import armwright as aw
 from armwright import scenario
 from armwright.check import check, fix
 from armwright.model import toml, units
-from armwright.model.bodies import BASE_KEYS, SLENDER_KEYS
-from armwright.model.in_si import BODY_KINDS, PLACED_KINDS, TOP_KINDS, VISUAL_KINDS, drive_kinds
-from armwright.model.loop_closure import KEYS as LOOP_KEYS
-from armwright.model.rows import DRIVE, KEYS
-from armwright.model.visual import KEYS as VISUAL_KEYS
+from armwright.model.loop_tables import LOOP_KEYS
+from armwright.model.row_bodies import BASE_KEYS, SLENDER_KEYS
+from armwright.model.row_joints import DRIVE_KEYS, ROW_KEYS
+from armwright.model.si_conversion import (
+    BODY_QUANTITIES,
+    ROBOT_QUANTITIES,
+    ROW_QUANTITIES,
+    VISUAL_QUANTITIES,
+    drive_quantities,
+)
+from armwright.model.visual import VISUAL_KEYS
 from armwright.schema import schema
 
 METRES = """convention = "modified"
@@ -239,7 +245,7 @@ def test_one_word_says_the_units_of_a_table(units: object, scale: float) -> None
     ],
 )
 def test_a_number_with_its_unit(text: str, quantity: units.Quantity, value: float | None) -> None:
-    assert units.read(text, quantity) == (value if value is None else pytest.approx(value, rel=1e-15))
+    assert units.read_quantity(text, quantity) == (value if value is None else pytest.approx(value, rel=1e-15))
 
 
 MISTAKES = [
@@ -271,14 +277,14 @@ def test_a_unit_that_does_not_fit_is_refused(old: str, new: str, message: str, t
 
 def test_every_key_of_a_robot_has_a_quantity_or_none() -> None:
     """A key without would be left as it is in a file in millimetres."""
-    assert set(KEYS) | set(BASE_KEYS) <= {*PLACED_KINDS, *drive_kinds(True)}
-    assert set(DRIVE) <= {*drive_kinds(True), "gear", "rotor_inertia", "spring_curve"}
-    assert set(SLENDER_KEYS) == set(PLACED_KINDS["slender"])
-    assert set(VISUAL_KEYS) == set(VISUAL_KINDS)
-    assert set(toml.PAYLOAD_KEYS) == set(BODY_KINDS)
+    assert set(ROW_KEYS) | set(BASE_KEYS) <= {*ROW_QUANTITIES, *drive_quantities(True)}
+    assert set(DRIVE_KEYS) <= {*drive_quantities(True), "gear", "rotor_inertia", "spring_curve"}
+    assert set(SLENDER_KEYS) == set(ROW_QUANTITIES["slender"])
+    assert set(VISUAL_KEYS) == set(VISUAL_QUANTITIES)
+    assert set(toml.PAYLOAD_KEYS) == set(BODY_QUANTITIES)
     tables = {"payload", "base_link", "link", "frame", "loop", "actuators", "units"}
-    assert set(toml.TOP_KEYS) <= {
-        *TOP_KINDS,
+    assert set(toml.ROBOT_KEYS) <= {
+        *ROBOT_QUANTITIES,
         *tables,
         "name",
         "source",

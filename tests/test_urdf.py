@@ -15,9 +15,11 @@ import armwright as aw
 from armwright.check import check, fix
 from armwright.check.numbers import bare, evaluate, states
 from armwright.errors import LockedWarning
-from armwright.model import urdf, xml
-from armwright.model.description import Description, Frame, transform
+from armwright.model import urdf, urdf_writer, xml
+from armwright.model.description import Description
 from armwright.model.random_robot import random_tree
+from armwright.model.records import Frame
+from armwright.model.transforms import transform
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import fuzz_readers
@@ -194,7 +196,7 @@ def test_packaged_arms_are_the_published_files(name: str) -> None:
 def test_what_is_written_reads_back_to_the_same_dynamics(seed: int, tmp_path: Path) -> None:
     case = random_case(1 + seed % 5, seed, actuators=True)
     path = tmp_path / "robot.urdf"
-    path.write_text(urdf.text(case.arm))
+    path.write_text(urdf_writer.urdf_text(case.arm))
     arm = load(path, tip="tool").with_gravity(case.arm.gravity)
     close(
         arm.inverse_dynamics(*case.state, case.tip_wrench),
@@ -229,7 +231,7 @@ def test_trees_are_written_with_joints_of_every_kind_that_urdf_has(seed: int, tm
     robot = random_tree(9, seed, kinds, floating=seed % 2 == 1)
     robot = replace(robot, frames=(Frame("eye", 3, transform(random_transform(np.random.default_rng(seed)))),))
     path = tmp_path / "tree.urdf"
-    path.write_text(urdf.text(robot))
+    path.write_text(urdf_writer.urdf_text(robot))
     back = load(path)
     same_torques(robot, back)
     assert {link.name for link in robot.links} <= {link.name for link in back.links}
@@ -255,7 +257,7 @@ def test_whole_files_are_written_in_their_own_frames(file: str, floating: bool, 
 
 def test_what_has_no_place_in_urdf_is_refused() -> None:
     with pytest.raises(aw.ModelError, match=r"URDF has no place for the ball joint 'joint1'; write it as TOML"):
-        urdf.text(random_tree(2, 0, ("ball",)))
+        urdf_writer.urdf_text(random_tree(2, 0, ("ball",)))
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "xarm7", "stanford"])
@@ -461,7 +463,7 @@ def test_damaged_inputs_work_or_are_refused(kind: str, tmp_path: Path, monkeypat
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "huge.urdf"
     with path.open("wb") as file:
-        file.truncate(xml.LARGEST + 1)
+        file.truncate(xml.MAX_XML_BYTES + 1)
     with pytest.raises(aw.ModelError, match="MB; expected at most"):
         load(path)
     with pytest.raises(aw.ModelError, match="cannot read"):

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError
-from armwright.model.description import Payload
+from armwright.model.records import Payload
 from armwright.model.visual import Box, Sphere
 from armwright.pages.scene import triangles
 from armwright.pages.viewer import Viewer, readout, view

@@ -16,8 +16,8 @@ from conftest import close, random_case, random_rotation
 
 import armwright as aw
 from armwright.errors import ModelError, ModelWarning
-from armwright.model import meshes, xml
-from armwright.model.meshes import Places
+from armwright.model import packages, xml
+from armwright.model.meshes import MeshFolders
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Visual
 
 CMEEL = importlib.util.find_spec("cmeel")
@@ -656,8 +656,8 @@ def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path,
 
 @pytest.mark.parametrize("folder", ["/tmp", "/var/tmp", "/home", "/home/me", "/Users/me", "/srv"])
 def test_what_belongs_to_everybody_is_no_model(folder: str) -> None:
-    assert meshes.model_folder(Path(folder) / "urdf") == Path(folder) / "urdf"
-    assert meshes.model_folder(Path(folder) / "of/arm/urdf") == Path(folder) / "of/arm"
+    assert packages.model_folder(Path(folder) / "urdf") == Path(folder) / "urdf"
+    assert packages.model_folder(Path(folder) / "of/arm/urdf") == Path(folder) / "of/arm"
 
 
 def test_a_pipe_is_no_mesh(package: Path) -> None:
@@ -723,4 +723,4 @@ def test_nothing_is_opened_on_loading(package: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_places_without_a_name() -> None:
-    assert Places("/robot.urdf").kept("a.stl") == "package://model/a.stl"
+    assert MeshFolders("/robot.urdf").kept("a.stl") == "package://model/a.stl"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from armwright.errors import ModelError, ModelWarning
-from armwright.model.meshes import Places
+from armwright.model.meshes import MeshFolders
 from armwright.model.xacro import expand
 from armwright.model.xml import Element
 
@@ -381,7 +381,7 @@ def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path)
             expand(path)
     path = write(tmp_path / "my_robot/urdf", '<mesh filename="file://$(find my_robot)/parts/a.stl"/>')
     [mesh] = expand(path).children
-    assert Places.around(path).kept(mesh.attributes["filename"]) == "package://my_robot/parts/a.stl"
+    assert MeshFolders.around(path).kept(mesh.attributes["filename"]) == "package://my_robot/parts/a.stl"
 
 
 @pytest.mark.parametrize("name", ["tmp", "home", "usr", ""])

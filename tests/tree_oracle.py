@@ -7,8 +7,9 @@ import pinocchio as pin
 from conftest import random_transform
 
 import armwright as aw
-from armwright.model.description import Frame, transform
-from armwright.model.freedoms import KINDS
+from armwright.model.joint_types import COMPOUND_TYPES
+from armwright.model.records import Frame
+from armwright.model.transforms import transform
 from armwright.robot import random_tree
 
 TURNED = np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])
@@ -90,7 +91,7 @@ def _placement(row: object) -> pin.SE3:
 
 
 def framed_tree(
-    n: int, seed: int, kinds: tuple[str, ...] = ("revolute", "prismatic", *KINDS), **more: bool
+    n: int, seed: int, kinds: tuple[str, ...] = ("revolute", "prismatic", *COMPOUND_TYPES), **more: bool
 ) -> aw.Robot:
     """A random tree with a base and a gravity of its own, and frames on every link and on the base."""
     robot, rng = random_tree(n, seed, kinds=kinds, **more), np.random.default_rng(seed)

@@ -25,8 +25,10 @@ from armwright.formulations.composite_body import Body
 from armwright.graph import OperationCount, count
 from armwright.graph.expression import Graph
 from armwright.mechanism import AnyLink, Joint, Link, Mechanism
-from armwright.model.canonical import SNAP, FileJoint, moved
-from armwright.model.description import Description, symmetric
+from armwright.model.description import Description
+from armwright.model.file_joints import FileJoint
+from armwright.model.frame_change import ROUNDING_TOLERANCE, link_in_frame
+from armwright.model.transforms import symmetric
 from armwright.study.operation_counts import count_on
 from armwright.trace.choose import cheapest
 from armwright.trace.regroup import split, with_body
@@ -126,7 +128,7 @@ def placed_chain(placed: Sequence[FileJoint], gravity: tuple[float, float, float
             fall, T = T[:3, :3].T @ fall, np.eye(4)
         rows = [Vector(*map(_tidy, row)) for row in T[:3, :3].tolist()]
         joints.append(PlacedJoint(joint.prismatic, 1, 0, 0, 0, turn=Matrix(*rows), shift=_vector(T[:3, 3])))
-        body = moved(joint.body, turn.T)
+        body = link_in_frame(joint.body, turn.T)
         links.append(Link(body.mass, Vector(*body.com), symmetric(body.inertia)))
         before = turn
     return Mechanism(tuple(joints), tuple(links), _vector(fall))
@@ -136,7 +138,7 @@ def _to_z(axis: Any) -> Any:
     """A frame with the axis for z; its x is an axis of the old frame where possible."""
     k = int(np.argmax(np.abs(axis)))
     x = np.eye(3)[(k + 1) % 3]
-    if 1 - abs(axis[k]) <= SNAP:
+    if 1 - abs(axis[k]) <= ROUNDING_TOLERANCE:
         z = np.eye(3)[k] * np.sign(axis[k])
     else:
         z, x = axis, x - (x @ axis) * axis
@@ -150,7 +152,7 @@ def _vector(v: Any) -> Vector:
 
 def _tidy(x: float) -> float:
     """Zeros and ones as the file meant them."""
-    return round(x) if abs(x) < 1.5 and abs(x - round(x)) <= SNAP else x
+    return round(x) if abs(x) < 1.5 and abs(x - round(x)) <= ROUNDING_TOLERANCE else x
 
 
 def _regrouped(mechanism: Mechanism, euler: bool) -> Mechanism:

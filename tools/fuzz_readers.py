@@ -35,8 +35,8 @@ from armwright import scenario
 from armwright.cli import app
 from armwright.errors import ArmwrightError
 from armwright.identify import data as measured
-from armwright.model import mjcf, toml, urdf, xacro, xml
-from armwright.model.tree import pick
+from armwright.model import mjcf, toml, urdf, urdf_writer, xacro, xml
+from armwright.model.tree_selection import select
 from armwright.model.visual import Box, Capsule, Cylinder, Mesh, Visual
 from armwright.robot import random_tree
 
@@ -235,9 +235,9 @@ type="mesh" mesh="m"/>"""
     names = ",".join(["t", *(f"{name}{i}" for name in ("q", "qd", "qdd", "tau") for i in (1, 2))])
     rows = "".join(f"{k / 10}," + ",".join(f"{(k * i) % 7 / 7:.3f}" for i in range(1, 9)) + "\n" for k in range(30))
     return {
-        "urdf": urdf.text(four),
+        "urdf": urdf_writer.urdf_text(four),
         "xacro": XACRO,
-        "mjcf": mjcf.text(tree).replace("<worldbody>", mesh),
+        "mjcf": mjcf.mjcf_text(tree).replace("<worldbody>", mesh),
         "toml": 'floating = false\ntip = "link4"\n'
         + four.to_toml()
         + FURTHER
@@ -378,7 +378,7 @@ def _tree(kind: str) -> Callable[[bytes, Path], object]:
             path.write_bytes(data)
             path.with_name("other.xml").write_text(OTHER)
             tree = urdf.tree_of(xacro.expand(path)) if kind == "xacro" else mjcf.read(path)
-        return aw.problems(aw.Robot.from_description(pick(tree).description))
+        return aw.problems(aw.Robot.from_description(select(tree).description))
 
     return read
 

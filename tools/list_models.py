@@ -18,7 +18,7 @@ import armwright as aw
 from armwright.check.numbers import bare, difference, evaluate, states
 from armwright.graph import OperationCount
 from armwright.model import urdf, xacro, xml
-from armwright.model.tree import Picked, pick
+from armwright.model.tree_selection import Selection, select
 
 TIPS = {  # of the chains whose operations are counted in robots that have branches
     "alex_nub_hands.urdf": "leftNub",
@@ -101,12 +101,12 @@ def deviation(path: Path, arm: aw.Robot) -> str:
     return f"{worst:.0e}"
 
 
-def picked(path: Path) -> Picked:
+def picked(path: Path) -> Selection:
     """A chain out of a file, and its joints as the file has them."""
     tree = urdf.tree_of(xacro.expand(path) if path.suffix == ".xacro" else xml.read(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pick(tree, tip=TIPS.get(path.name))
+        return select(tree, tip=TIPS.get(path.name))
 
 
 def counted() -> dict[str, Savings]:

@@ -33,9 +33,9 @@ from mujoco_oracle import mass_matrix, state_there
 
 import armwright as aw
 from armwright.check.numbers import difference, states
-from armwright.model.mjcf import left_out
-from armwright.model.mjcf.engine import quiet, refusals
-from armwright.model.mjcf.links import Links
+from armwright.model.mjcf import unsupported
+from armwright.model.mjcf.link_builder import LinkBuilder
+from armwright.model.mjcf.mujoco_engine import quiet, refusals
 from armwright.trace import form
 
 AGREE = 1e-11
@@ -88,7 +88,7 @@ def loaded(path: Path, packages: Any) -> tuple[aw.Robot, list[str]]:
 
 def exact(model: Any, path: Path) -> Any:
     """The model with the names for joints without one that the reader gives them, and without simplified bodies."""
-    names = Links(mujoco, model, {}).joint_names
+    names = LinkBuilder(mujoco, model, {}).joint_names
     with quiet(mujoco):
         spec = mujoco.MjSpec.from_file(str(path))
         spec.compile()
@@ -244,7 +244,7 @@ def main() -> int:
     parser.add_argument("-v", action="store_true", dest="verbose")
     chosen = parser.parse_args()
     form.UNROLLED = 0  # as written: nothing is compiled
-    left_out.MOST_LISTED = 10**6
+    unsupported.MAX_LISTED_EFFECTS = 10**6
     folder = chosen.folder.resolve()
     files = found_in(folder, chosen.parts)
     aw.load(Path(aw.__file__).parent / "model/library/rr.toml").mass_matrix([0.0, 0.0])  # imports what each would

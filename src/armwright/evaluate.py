@@ -31,9 +31,9 @@ from armwright.formulations import Formulation, Problem
 from armwright.formulations.problem import Loop
 from armwright.mechanism import Wrench
 from armwright.model.description import Description
-from armwright.model.loop_closure import apart
-from armwright.model.unit import not_unit
-from armwright.model.vary import parameters, varied
+from armwright.model.loop_positions import open_loop
+from armwright.model.robot_parameters import mechanism_with, robot_parameters
+from armwright.model.unit_vectors import unit_length_error
 from armwright.trace.loops import LONG_MECHANISMS
 from armwright.trace.solvable import check_solvable
 
@@ -250,18 +250,18 @@ def not_finite(subject: Subject, call: Call, result: Array) -> ArmwrightError:
     """Why a result is not finite: a loop that is apart, a singular matrix or overflow. Raises if the input is not."""
     for name, array in call.arrays.items():
         check_finite(name, array)
-    if "q" in call.arrays and (said := not_unit(subject.robot, "q", call.arrays["q"])):
+    if "q" in call.arrays and (said := unit_length_error(subject.robot, "q", call.arrays["q"])):
         return InputError(said)
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(call.batch)]
     where = f" for state {', '.join(map(str, place))} of the batch" if place else ""
     if subject.robot.loops:
         q = np.broadcast_to(call.arrays["q"], (*call.batch, subject.robot.nq))[place]
-        open_ones = [name for name in call.arrays if name in parameters(subject.robot)]
+        open_ones = [name for name in call.arrays if name in robot_parameters(subject.robot)]
         values = {
             name: np.broadcast_to(call.arrays[name], (*call.batch, *call.shapes[name]))[place] for name in open_ones
         }
-        mechanism = varied(subject.robot, {name: np.ravel(value).tolist() for name, value in values.items()})
-        if (loop := apart(subject.robot, q.tolist(), mechanism)) is not None:
+        mechanism = mechanism_with(subject.robot, {name: np.ravel(value).tolist() for name, value in values.items()})
+        if (loop := open_loop(subject.robot, q.tolist(), mechanism)) is not None:
             also = "".join(f", {name} = {float(value):.4g}" for name, value in values.items() if not np.ndim(value))
             listed = ", ".join(f"{x:.4g}" for x in q)
             return InputError(

@@ -37,8 +37,8 @@ from armwright.graph.count import solving
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 from armwright.model.description import Description
-from armwright.model.frames import on_links
-from armwright.model.vary import check
+from armwright.model.frame_wrenches import wrenches_on_links
+from armwright.model.robot_parameters import parameter_sizes
 from armwright.trace.choose import cheapest
 from armwright.trace.form import Form, form_of, too_long
 from armwright.trace.tracing import Request, Traced, traced
@@ -68,7 +68,7 @@ class Function:
         self._subject = Subject(robot, record, self.dtype)
         self.arguments = (*record.arguments, *vary)
         # a varied parameter of one number has no axis of its own
-        sizes = {name: () if size == 1 else (size,) for name, size in check(robot, vary).items()}
+        sizes = {name: () if size == 1 else (size,) for name, size in parameter_sizes(robot, vary).items()}
         lengths = {**dict.fromkeys(record.arguments, (robot.n,)), "q": (robot.nq,)}
         self._shapes: dict[str, tuple[int, ...]] = {n: sizes.get(n, lengths.get(n, ())) for n in self.arguments}
         self._lengths = [lengths[name][0] for name in record.arguments]
@@ -301,7 +301,7 @@ class Function:
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
         self._check_wrenches(tuple(wrenches))
         if isinstance(wrenches.get("link_wrenches"), Mapping):
-            wrenches["link_wrenches"] = on_links(self.robot, wrenches["link_wrenches"], self.dtype, card)
+            wrenches["link_wrenches"] = wrenches_on_links(self.robot, wrenches["link_wrenches"], self.dtype, card)
         given = dict(zip(self.arguments, state, strict=True)) | wrenches
         shapes = {**self._shapes, "tip_wrench": (6,), "link_wrenches": (len(self.robot.links), 6)}
         arrays = {
@@ -368,7 +368,7 @@ def compile(  # noqa: A001  (the public name is aw.compile)
                  and so are results; or "python": the interpreter that says what compiled code must compute
     dtype        "float64" or "float32"
     vary         robot parameters that stay open and are further arguments, in this order: "payload.mass", "gravity",
-                 "<link>.com", "<joint>.viscous", ... (`armwright.model.vary` lists them)
+                 "<link>.com", "<joint>.viscous", ... (`armwright.model.robot_parameters` lists them)
     frame        the name of the frame (`robot.frame_names`) that poses, Jacobians and tip wrenches are of; by default
                  the tool
     """

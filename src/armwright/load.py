@@ -122,7 +122,7 @@ def _packaged(name: str, floating: bool | None) -> Robot:
     return _assembled(toml.parse(text, f"{name}.toml", name, floating=floating), Path())
 
 
-def _assembled(read: toml.Fields, folder: Path) -> Robot:
+def _assembled(read: toml.RobotFields, folder: Path) -> Robot:
     """The robot of a TOML file, with the actuators that it names."""
     robot = Robot.from_fields(replace(read, actuators=None))
     if read.actuators is None:
@@ -141,9 +141,9 @@ def _fitted(robot: Robot, path: str | Path) -> Robot:
 def _folders(packages: Mapping[str, str | Path] | None) -> Mapping[str, Path]:
     if packages is None:
         return {}
-    from armwright.model.meshes import given  # noqa: PLC0415  (few files have meshes)
+    from armwright.model.packages import checked_packages  # noqa: PLC0415  (few files have meshes)
 
-    return given(packages)
+    return checked_packages(packages)
 
 
 def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bool, floating: bool | None) -> Robot:
@@ -179,9 +179,9 @@ def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Map
 
 def _from_tree(tree: Tree, file: str, chosen: _Chosen) -> Robot:
     """The robot in a tree, or a part of it."""
-    from armwright.model.tree import pick  # noqa: PLC0415
+    from armwright.model.tree_selection import select  # noqa: PLC0415
 
-    picked = pick(tree, **vars(chosen))
+    picked = select(tree, **vars(chosen))
     notes = [note for note in picked.notes if "not on the chain" in note]
     if notes:
         warnings.warn(f"{tree.name}: {'; '.join(notes)}; locked= sets their positions", LockedWarning, stacklevel=3)
@@ -195,9 +195,9 @@ def _from_tree(tree: Tree, file: str, chosen: _Chosen) -> Robot:
 
 def _closed(robot: Description, tree: Tree) -> Description:
     """The robot with the loops of a tree, as far as both links are parts of it that move against each other."""
-    from armwright.model.loop_closure import from_tree  # noqa: PLC0415
+    from armwright.model.loop_tables import loop_from_tree  # noqa: PLC0415
 
-    loops = [found for loop in tree.loops if (found := from_tree(robot, loop)) is not None]
+    loops = [found for loop in tree.loops if (found := loop_from_tree(robot, loop)) is not None]
     if len(loops) < len(tree.loops):
         left = ", ".join(loop.name for loop in tree.loops if loop.name not in [found.name for found in loops])
         warnings.warn(

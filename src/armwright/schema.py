@@ -14,14 +14,13 @@ from typing import Any, TypeAlias
 from armwright.backends.interface import BACKENDS
 from armwright.errors import unknown
 from armwright.integrate import methods
-from armwright.model.bodies import BASE_KEYS, SLENDER_KEYS
-from armwright.model.dh import CONVENTIONS
-from armwright.model.loop_closure import KEYS as LOOP_KEYS
-from armwright.model.loop_closure import KINDS as LOOP_KINDS
-from armwright.model.rows import DRIVE, KEYS, MIMIC, VARIABLE
-from armwright.model.toml import FRAME_KEYS, PAYLOAD_KEYS, TOP_KEYS
-from armwright.model.units import OF_FILE
-from armwright.model.visual import KEYS as VISUAL_KEYS
+from armwright.model.dh_tables import DH_CONVENTIONS
+from armwright.model.loop_tables import LOOP_KEYS, LOOP_KINDS
+from armwright.model.row_bodies import BASE_KEYS, SLENDER_KEYS
+from armwright.model.row_joints import DRIVE_KEYS, MIMIC_KEYS, OPTIONAL_KEYS, ROW_KEYS
+from armwright.model.toml import FRAME_KEYS, PAYLOAD_KEYS, ROBOT_KEYS
+from armwright.model.units import FILE_QUANTITIES
+from armwright.model.visual import VISUAL_KEYS
 from armwright.scenario.events import EVENTS, event_keys
 from armwright.scenario.laws import BESIDE, law_keys
 from armwright.scenario.motions import MOTIONS
@@ -123,7 +122,7 @@ UNITS: Json = {
     "anyOf": [
         TEXT,
         TEXTS,
-        {"type": "object", "properties": dict.fromkeys(OF_FILE, TEXT), "additionalProperties": False},
+        {"type": "object", "properties": dict.fromkeys(FILE_QUANTITIES, TEXT), "additionalProperties": False},
     ]
 }
 LOADING: dict[str, tuple[Json, str]] = {
@@ -154,7 +153,7 @@ PLACED: dict[str, tuple[Json, str]] = {
         {"type": ["string", "integer"]},
         'The link it hangs on, by name or number; "base"; by default the row before.',
     ),
-    "type": ({"enum": list(VARIABLE)}, "The kind of the joint."),
+    "type": ({"enum": list(OPTIONAL_KEYS)}, "The kind of the joint."),
     "gamma": (ANGLE, "Of a general placement: the turn about the z axis before."),
     "alpha": (ANGLE, 'The twist, radians or "pi/2", "90 deg".'),
     "a": (QUANTITY, "The length, metres."),
@@ -355,12 +354,15 @@ def size() -> Json:
 def robot() -> Json:
     """The keys of a robot (docs/notation.md)."""
     freedoms, slender = (
-        _table(("joint", *DRIVE, "mimic"), PLACED),
+        _table(("joint", *DRIVE_KEYS, "mimic"), PLACED),
         _table(SLENDER_KEYS, dict.fromkeys(SLENDER_KEYS, (ANY, ""))),
     )
     looks = _table(VISUAL_KEYS, dict.fromkeys(VISUAL_KEYS, (ANY, "")))
     parts: dict[str, tuple[Json, str]] = {
-        "mimic": ({"anyOf": [_table(MIMIC, dict.fromkeys(MIMIC, (ANY, ""))), TABLE, TABLES]}, PLACED["mimic"][1]),
+        "mimic": (
+            {"anyOf": [_table(MIMIC_KEYS, dict.fromkeys(MIMIC_KEYS, (ANY, ""))), TABLE, TABLES]},
+            PLACED["mimic"][1],
+        ),
         "freedoms": ({"type": "array", "items": freedoms}, PLACED["freedoms"][1]),
         "slender": (slender, PLACED["slender"][1]),
         "visuals": ({"type": "array", "items": looks}, PLACED["visuals"][1]),
@@ -379,7 +381,7 @@ def robot() -> Json:
         "name": (TEXT, "The name of the robot."),
         "source": (TEXT, "Where its numbers come from."),
         "licence": (TEXT, "Who holds rights in them, and under which licence."),
-        "convention": ({"enum": list(CONVENTIONS)}, "Of the table of links."),
+        "convention": ({"enum": list(DH_CONVENTIONS)}, "Of the table of links."),
         "units": (UNITS, 'Of the numbers in this file: "mm", or a table by quantity; SI where nothing is said.'),
         "gravity": (POINT, "Seen from the world, m/s^2."),
         "base": (PLACE, "Where the robot stands in the world."),
@@ -389,7 +391,7 @@ def robot() -> Json:
         "accept": (TEXTS, "Problems that are known and fine."),
         "visuals": parts["visuals"],
         "payload": (PAYLOAD, "What the tool holds."),
-        "link": ({"type": "array", "items": _table(KEYS, rows, ["type"]), "minItems": 1}, "A row for each link."),
+        "link": ({"type": "array", "items": _table(ROW_KEYS, rows, ["type"]), "minItems": 1}, "A row for each link."),
         "floating": (FLAG, "Whether a free joint carries the base."),
         "base_link": (_table(BASE_KEYS, rows), "The body of the base."),
         "tip": ({"type": ["string", "integer"]}, "The link that holds the tool."),
@@ -397,7 +399,7 @@ def robot() -> Json:
         "loop": ({"type": "array", "items": _table(LOOP_KEYS, loops)}, "Closed loops."),
         "actuators": (TABLE, "Motor and gearbox of each joint (docs/sizing.md)."),
     }
-    return _table(TOP_KEYS, own, ["convention", "link"])
+    return _table(ROBOT_KEYS, own, ["convention", "link"])
 
 
 SCHEMAS = {"scenario": scenario, "robot": robot, "study": study, "size": size}

@@ -19,7 +19,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError, ModelError
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 
 ABOVE, AT_LEAST, PART = "above zero", "zero or more", "above zero, at most 1"
 """What a number of an actuator may be."""

@@ -12,8 +12,10 @@ from armwright.actuators.actuator import Actuator, Drive, Hydraulic
 from armwright.algebra import Symmetric, Vector
 from armwright.errors import InputError, ModelError, unknown
 from armwright.mechanism import Link
-from armwright.model.description import LinkModel, joined, symmetric, tensor, triple
-from armwright.model.values import Reader
+from armwright.model.composite import composite
+from armwright.model.records import LinkModel
+from armwright.model.table_reader import Reader
+from armwright.model.transforms import symmetric, tensor, triple
 from armwright.robot import Robot
 
 ROUNDING = 1e-9
@@ -165,5 +167,5 @@ def by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dic
 def _loaded(link: LinkModel, mass: float, point: Vector) -> LinkModel:
     """A link with a point mass on it."""
     own = Link(link.mass, Vector(*link.com), symmetric(link.inertia))
-    both = joined([own, Link(mass, point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))])
+    both = composite([own, Link(mass, point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))])
     return replace(link, mass=both.mass, com=triple(both.com), inertia=tensor(both.inertia))

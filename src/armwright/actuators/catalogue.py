@@ -13,8 +13,8 @@ from typing import Any
 from armwright.actuators.actuator import KINDS, Actuator, Brake, Cylinder, Gearbox, Motor, Part, check
 from armwright.errors import InputError, ModelError, unknown
 from armwright.files import contents, write
-from armwright.model.toml import LARGEST, data_of, lines_of
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
+from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 
 TOP = ("name", "source", "licence", *KINDS)
 
@@ -117,7 +117,7 @@ def read(path: str | Path) -> Catalogue:
     if isinstance(path, str) and not Path(path).suffix:
         return packaged(path)
     try:
-        text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        text = contents(path, MAX_TOML_BYTES).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError, TypeError) as error:
         raise ModelError(f"cannot read the catalogue {path}: {error}") from None
     return parse(text, Path(path).name)
@@ -125,7 +125,7 @@ def read(path: str | Path) -> Catalogue:
 
 def parse(text: str, file: str = "catalogue") -> Catalogue:
     """The catalogue in a text; `file` is what messages call it."""
-    data, lines = data_of(text, file), lines_of(text)
+    data, lines = parse_toml(text, file), line_numbers(text)
 
     def where(table: str, index: int, key: str | None) -> str:
         number = lines.get((table, index, key), lines.get((table, index, None)))

@@ -21,8 +21,8 @@ from armwright.actuators.assignment import fitted
 from armwright.actuators.catalogue import Catalogue, made, named, read
 from armwright.errors import InputError, ModelError, UnknownNameError
 from armwright.files import contents
-from armwright.model.toml import LARGEST, data_of, lines_of
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
+from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 from armwright.robot import Robot
 
 Where = Callable[[str | None], str]
@@ -36,16 +36,16 @@ def with_file(robot: Robot, path: str | Path) -> Robot:
     if not isinstance(path, str | Path):
         raise InputError(f"actuators = {path!r}: expected the path of a file")
     try:
-        text = contents(path, LARGEST).decode("utf-8-sig")
+        text = contents(path, MAX_TOML_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read the actuators {path}: {error}") from None
-    lines, file = lines_of(text), Path(path).name
+    lines, file = line_numbers(text), Path(path).name
 
     def where(key: str | None) -> str:
         number = lines.get(("", 0, key))
         return f"{file}, line {number}: actuators" if number else f"{file}: actuators"
 
-    return with_table(robot, data_of(text, file), where, Path(path).parent)
+    return with_table(robot, parse_toml(text, file), where, Path(path).parent)
 
 
 def with_table(robot: Robot, data: Mapping[str, Any], where: Where, folder: Path = Path()) -> Robot:

@@ -13,13 +13,13 @@ from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.parts.coordinates import rates as of_joints
 from armwright.formulations.parts.types import Coordinates
 from armwright.mechanism import Mechanism
-from armwright.model.description import JointModel, LinkModel
-from armwright.model.rows import SPRING
+from armwright.model.records import JointModel, LinkModel
+from armwright.model.row_joints import SPRING_KEYS
 
 
 def spring(joint: JointModel) -> str:
     """The numbers of a spring, as a file would have them."""
-    said = [f"{key} = {getattr(joint, key)}" for key in SPRING if getattr(joint, key)]
+    said = [f"{key} = {getattr(joint, key)}" for key in SPRING_KEYS if getattr(joint, key)]
     return ", ".join(said) if joint.sprung else "no spring"
 
 

@@ -21,8 +21,9 @@ from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
 from armwright.load import load
 from armwright.mechanism import Drive
-from armwright.model.change import in_order_of
-from armwright.model.description import Description, Frame
+from armwright.model.description import Description
+from armwright.model.link_order import in_link_order_of
+from armwright.model.records import Frame
 from armwright.names import shown, tidy
 from armwright.pages.report.plot import Table, figures, write
 from armwright.rules.robot_rules import driving_coordinates
@@ -182,7 +183,7 @@ def compare(
     files.
     """
     a, b = (_robot(which, packages) for which in (one, two))
-    led = (a, b := in_order_of(b, a))
+    led = (a, b := in_link_order_of(b, a))
     a, b = a.freed(), b.freed()
     for kind in ignore:
         if kind not in KINDS:

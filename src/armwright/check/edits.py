@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from armwright.check.report import Edit
 from armwright.errors import ModelError
-from armwright.model import toml, xml
+from armwright.model import toml_lines, xml
 
 _TAG = re.compile(rb"<[^\s/>]+(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 
@@ -76,7 +76,7 @@ def _texts(element: xml.Element, indent: str = "") -> Iterator[str]:
 def _edited_toml(data: bytes, wanted: dict[tuple[int, str], str]) -> bytes:
     text = data.decode("utf-8-sig")
     expected: Any = tomllib.loads(text)
-    places = {(row, key): line for (table, row, key), line in toml.lines_of(text).items() if table == "link"}
+    places = {(row, key): line for (table, row, key), line in toml_lines.line_numbers(text).items() if table == "link"}
     lines = text.split("\n")
     for (row, key), value in sorted(wanted.items(), key=lambda item: places.get(item[0], 0), reverse=True):
         if (row, key) not in places:

@@ -11,12 +11,14 @@ import numpy as np
 from armwright.algebra import Array, Symmetric
 from armwright.check.written import Angles, Body, DHRow, Hinge, Written
 from armwright.errors import ModelError
-from armwright.model.description import EARTH, cos_sin
-from armwright.model.in_si import robot_in_si
-from armwright.model.references import Links, parents_of
-from armwright.model.toml import check_count, data_of, line_of, lines_of
+from armwright.model.description import EARTH_GRAVITY
+from armwright.model.link_names import LinkNames, row_parents
+from armwright.model.si_conversion import robot_in_si
+from armwright.model.table_reader import Reader
+from armwright.model.toml import check_row_count
+from armwright.model.toml_lines import line_number, line_numbers, parse_toml
+from armwright.model.transforms import cos_sin
 from armwright.model.units import units_of
-from armwright.model.values import Reader
 
 DISTAL = ("standard", "saha")
 """Conventions whose row i has its frame at the far end of link i."""
@@ -27,18 +29,18 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelError(f"{file} cannot be read: {error}; save it as UTF-8 text") from None
-    raw = data_of(text, file)
-    lines = lines_of(text)
+    raw = parse_toml(text, file)
+    lines = line_numbers(text)
 
     def where(table: str, index: int, key: str | None) -> str:
-        number = line_of(lines, table, index, key)
+        number = line_number(lines, table, index, key)
         return f"{file}, line {number}: " if number else f"{file}: "
 
     top = robot_in_si(raw, where, "robot")
     rows = top.get("link")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise ModelError(f"{file}: expected one [[link]] table per joint")
-    check_count(rows, file)
+    check_row_count(rows, file)
     units = units_of(raw.get("units"))
     convention = str(top.get("convention", ""))
     readers = [Reader(row, _place(file, i)) for i, row in enumerate(rows)]
@@ -47,7 +49,7 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
     base = _base(top, file, lines)
     names = tuple(reader.text("name", f"link{i + 1}") for i, reader in enumerate(readers))
     floats = base is not None
-    parents = [on - floats for on in parents_of(readers, Links(((base.name,) if base else ()) + names, floats))]
+    parents = [on - floats for on in row_parents(readers, LinkNames(((base.name,) if base else ()) + names, floats))]
     bodies = [_body(reader, i, table, parents, convention, lines) for i, reader in enumerate(readers)]
     serial = parents == list(range(-1, len(rows) - 1)) and not any({"gamma", "y", "z"} & set(row) for row in rows)
     hinges = [
@@ -63,7 +65,7 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
         bodies=tuple(body for body in (base, *bodies) if body is not None),
         hinges=tuple(hinges),
         angles=() if "angle" in units.named else tuple(_angles(raw["link"], lines)),
-        gravity=whole.triple("gravity", EARTH),
+        gravity=whole.triple("gravity", EARTH_GRAVITY),
         gravity_line=lines.get(("", 0, "gravity")),
         convention=convention,
         rows=tuple(table) if serial else (),

@@ -14,10 +14,11 @@ from armwright.check.extents import Part, Skin
 from armwright.check.written import NOWHERE, Angles, Body, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model import xml
-from armwright.model.meshes import Outside, Places
+from armwright.model.meshes import MeshFolders
 from armwright.model.mimic import Mimic
+from armwright.model.refusal import OutsideFolder
 from armwright.model.tree import Tree
-from armwright.model.urdf_parts import origin_of, scale_of
+from armwright.model.urdf_visuals import origin_of, scale_of
 
 BOUNDS = ("lower", "upper", "effort", "velocity")
 SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -73,7 +74,7 @@ def from_urdf(root: xml.Element, data: bytes, packages: Mapping[str, str | Path]
     places = {id(element): i for i, element in enumerate(root.walk())}
     hinges = tuple(_hinge(element, places) for element in root.all("joint"))
     family = Family.of(hinges)
-    files, covered = Places.around(root.file, packages), _covered(root, hinges)
+    files, covered = MeshFolders.around(root.file, packages), _covered(root, hinges)
     bodies = tuple(_body(element, family, places, files, covered) for element in root.all("link"))
     angles = tuple(_angles(root, places))
     name = root.attributes.get("name", "robot") or "robot"
@@ -91,7 +92,7 @@ def from_tree(tree: Tree, format_: str) -> Written:
     return Written(tree.file or tree.name, format_, tree.name, bodies, hinges, gravity=tree.gravity)
 
 
-def _body(element: xml.Element, family: Family, places: dict[int, int], files: Places, covered: set[str]) -> Body:
+def _body(element: xml.Element, family: Family, places: dict[int, int], files: MeshFolders, covered: set[str]) -> Body:
     """Solids for contact come first, as they are the cruder and the more often uniform ones."""
     name = element.text_of("name")
     skins = [Skin(tuple(_parts(element.all(tag), files))) for tag in ("collision", "visual")]
@@ -115,7 +116,7 @@ def _covered(root: xml.Element, hinges: Sequence[Hinge]) -> set[str]:
     return {hinge.parent for hinge in hinges if hinge.kind == "fixed" and hinge.child in bare}
 
 
-def _parts(shown: list[xml.Element], files: Places) -> Iterator[Part]:
+def _parts(shown: list[xml.Element], files: MeshFolders) -> Iterator[Part]:
     for part in shown:
         for shape in (child for geometry in part.all("geometry") for child in geometry.children):
             if shape.tag == "mesh":
@@ -127,11 +128,11 @@ def _parts(shown: list[xml.Element], files: Places) -> Iterator[Part]:
                 yield Part("", np.zeros(3), origin_of(part))
 
 
-def _mesh(name: str, files: Places) -> Path | None:
+def _mesh(name: str, files: MeshFolders) -> Path | None:
     """The file of a mesh, if it may be read."""
     try:
         return files.find(files.kept(name))
-    except (Outside, ModelError):
+    except (OutsideFolder, ModelError):
         return None
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from armwright.check.report import Edit, Finding
 from armwright.check.written import Angles, Hinge, Written
-from armwright.model.description import QUARTER_TURN, Description, right_angles
+from armwright.model.description import Description
+from armwright.model.transforms import QUARTER_TURN, right_angles
 from armwright.rules import find_problems
 from armwright.rules.joint_rules import exact_angle
 

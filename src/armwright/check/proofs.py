@@ -17,7 +17,7 @@ from armwright.check.report import Proof
 from armwright.errors import ArmwrightError, SimulationError, UnreachableError
 from armwright.formulations import default_for, formulations
 from armwright.formulations.parts.coordinates import placed, positions, rates
-from armwright.model.loop_closure import apart
+from armwright.model.loop_positions import open_loop
 from armwright.robot import Robot
 from armwright.simulation import simulate
 
@@ -54,7 +54,7 @@ def _states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[Array, Ar
     found: list[tuple[Array, Array, Array]] = []
     for at, speed, more in zip(q, qd, qdd, strict=True):
         with suppress(UnreachableError):
-            if len(found) < count and apart(robot, at.tolist()) is None:
+            if len(found) < count and open_loop(robot, at.tolist()) is None:
                 found.append((*robot.closed(at, speed), more))
     if not found:
         return q[:0], qd[:0], qdd[:0]

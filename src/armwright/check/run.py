@@ -23,8 +23,8 @@ from armwright.check.written import Written
 from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning, VisualWarning
 from armwright.files import missing, robot_file
 from armwright.load import READERS, load, packaged
-from armwright.model import toml, xml
-from armwright.model.tree import few_enough
+from armwright.model import toml_lines, xml
+from armwright.model.tree import check_joint_count
 from armwright.robot import Robot
 from armwright.rules import (
     LENGTH_KINDS,
@@ -98,7 +98,7 @@ def read(
         raise ModelError(wrong)
     suffix = file.suffix.lower()
     if suffix == ".toml":
-        return from_toml(robot_file(file, toml.LARGEST), str(path), file.stem)
+        return from_toml(robot_file(file, toml_lines.MAX_TOML_BYTES), str(path), file.stem)
     if suffix == ".xacro":
         from armwright.model import xacro  # noqa: PLC0415
 
@@ -107,13 +107,13 @@ def read(
         return from_urdf(xml.parse(data, str(path)), data, packages)
     if suffix not in READERS:
         raise ModelError(f"{path}: cannot read {file.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
-    data = robot_file(file, xml.LARGEST)
+    data = robot_file(file, xml.MAX_XML_BYTES)
     root = xml.parse(data, str(file))
     if root.tag == "mujoco":
         from armwright.model import mjcf  # noqa: PLC0415
 
         return from_tree(mjcf.tree_of(root), "mjcf")
-    few_enough(len(root.all("joint")), str(path))
+    check_joint_count(len(root.all("joint")), str(path))
     return from_urdf(root, data, packages)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.extents import Hull, Part, Skin
-from armwright.model.description import Triple
+from armwright.model.transforms import Triple
 from armwright.model.tree import TreeJoint
 from armwright.rules import AngleFacts, BodyFacts, JointFacts, RobotFacts
 from armwright.rules.body_rules import has_misplaced_centre

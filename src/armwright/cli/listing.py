@@ -13,7 +13,8 @@ import armwright as aw
 from armwright.cli.command import AS_JSON, NamedRobot, robot_of
 from armwright.cli.output import console, escape, show_json, show_rows
 from armwright.errors import ModelWarning, PublishedWarning
-from armwright.model.description import NO_TRANSFORM, Frame
+from armwright.model.records import Frame
+from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.names import shown, tidy
 from armwright.rules import Problem
 from armwright.trajectory.line import rotation_vector
@@ -81,7 +82,7 @@ def _show_frames(arm: aw.Robot) -> None:
 
 def _of_link(arm: aw.Robot, frame: Frame) -> bool:
     """Whether it is the frame of a link itself."""
-    return frame.link >= 0 and frame.pose == NO_TRANSFORM and frame.name == arm.links[frame.link].name
+    return frame.link >= 0 and frame.pose == IDENTITY_TRANSFORM and frame.name == arm.links[frame.link].name
 
 
 def _link(arm: aw.Robot, frame: Frame) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from armwright.cli.asked import Flags
 from armwright.cli.command import numbers_of
 from armwright.errors import InfeasibleError, InputError
-from armwright.model.description import Payload
+from armwright.model.records import Payload
 from armwright.names import shown
 from armwright.pages.report.plot import COLOURS, Curve, Plot, figures
 from armwright.scenario import Scenario

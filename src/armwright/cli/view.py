@@ -10,7 +10,8 @@ import typer
 from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of, tell_unseen
 from armwright.cli.output import console, escape, report, reporting_errors, show_json
 from armwright.errors import InputError
-from armwright.model.description import Payload, tensor, triple
+from armwright.model.records import Payload
+from armwright.model.transforms import tensor, triple
 from armwright.pages.viewer import view
 from armwright.pages.viewer.server import LOCAL, LOOPBACK, viser_package
 from armwright.robot import Robot

@@ -10,7 +10,7 @@ from armwright.algebra import Array
 from armwright.backends.text.c import Vectors
 from armwright.function import Function
 from armwright.function import compile as compile_function
-from armwright.model.vary import own
+from armwright.model.robot_parameters import parameter_values
 
 COUNT = 3
 """How many states are stored for a function."""
@@ -41,7 +41,7 @@ def _state(f: Function, rng: np.random.Generator) -> list[Array]:
     state = [rng.uniform(-1, 1, robot.nq if name == "q" else robot.n) for name in moving]
     state[0] = robot.unit(state[0])
     for name in f.vary:
-        numbers = np.array(own(robot, name))
+        numbers = np.array(parameter_values(robot, name))
         near = numbers * rng.uniform(0.9, 1.1, numbers.shape) + rng.uniform(0.0, 0.01, numbers.shape)
         state.append(near if near.size > 1 else near[0])
     return state

@@ -26,7 +26,7 @@ from armwright.errors import ArmwrightError, InputError
 from armwright.export.names import arguments, shown
 from armwright.graph.program import Program
 from armwright.model.description import Description
-from armwright.model.vary import own
+from armwright.model.robot_parameters import parameter_values
 
 FORWARD, DESCRIPTION = "forward_dynamics", "modelDescription.xml"
 HEADERS = ("fmi3Functions.h", "fmi3FunctionTypes.h", "fmi3PlatformTypes.h")
@@ -99,7 +99,7 @@ def _blocks(robot: Description, programs: Mapping[str, Program], vary: tuple[str
 def _given(robot: Description, name: str, size: int, parameter: str | None, moving: bool) -> Block:
     """The block of an argument."""
     if parameter is not None:
-        numbers, kind = own(robot, parameter), parameter.rpartition(".")[2]
+        numbers, kind = parameter_values(robot, parameter), parameter.rpartition(".")[2]
         units = [_OF_PARAMETERS[kind]] * size if kind in _OF_PARAMETERS else []
         return Block(name, "parameter", () if size == 1 else (size,), numbers, [shown(parameter)] * size, units)
     if name == "q" and robot.balls:

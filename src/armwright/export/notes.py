@@ -13,8 +13,10 @@ from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.problem import MEANING
 from armwright.formulations.quantities.kinematics import link_frames
 from armwright.mechanism import FREEDOMS, Pose
-from armwright.model.description import NO_TRANSFORM, Description, JointModel, Transform
-from armwright.model.vary import own
+from armwright.model.description import Description
+from armwright.model.records import JointModel
+from armwright.model.robot_parameters import parameter_values
+from armwright.model.transforms import IDENTITY_TRANSFORM, Transform
 
 _UNITS = {"mass": "kg", "com": "m", "inertia": "kg m^2, as xx yy zz xy xz yz", "gravity": "m/s^2 in the world"}
 
@@ -129,7 +131,7 @@ def _frames(robot: Description) -> Iterator[str]:
         "Poses are seen from the world, where the base transform places frame 0; jacobians are those of the tool's "
         "origin; link frames are the canonical ones that print(robot) shows, with z on the axis of the joint before."
     )
-    if robot.base != NO_TRANSFORM:
+    if robot.base != IDENTITY_TRANSFORM:
         yield f"Frame 0 stands in the world at {_placed(robot.base)}"
     at_zero, carriers = _at_zero(robot), robot.carriers
     for link, carrier in zip(robot.links, carriers, strict=True):
@@ -181,7 +183,7 @@ def _open(robot: Description, vary: Sequence[str], wrenches: Sequence[str]) -> I
     for name, argument in arguments(vary).items():
         field = name.rpartition(".")[2]
         unit = f", {_UNITS[field]}" if field in _UNITS else ""
-        numbers = ", ".join(f"{x:g}" for x in own(robot, name))
+        numbers = ", ".join(f"{x:g}" for x in parameter_values(robot, name))
         yield f"{argument} is {shown(name)} of the robot in place of its own ({numbers}){unit}."
     for name in wrenches:
         yield f"{name} is {MEANING[name]}, exerted by the surroundings; N and N m."

@@ -17,7 +17,7 @@ from armwright.formulations.problem import MEANING
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.model.description import Description
-from armwright.model.unit import not_unit
+from armwright.model.unit_vectors import unit_length_error
 
 FLOAT64 = np.dtype("float64")
 
@@ -52,6 +52,6 @@ def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) 
     state = [scalars(x, batch) for x, _ in arrays.values()]
     result = stacked(find("regressor")(robot.mechanism(), *state), batch, FLOAT64)
     if not np.isfinite(result).all():
-        said = not_unit(robot, "q", arrays["q"][0])
+        said = unit_length_error(robot, "q", arrays["q"][0])
         raise InputError(said or "q, qd and qdd hold a number that is not finite, or too large")
     return result

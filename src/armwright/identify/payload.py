@@ -21,7 +21,7 @@ from armwright.identify.base import independent
 from armwright.identify.columns import regressor, sprung
 from armwright.identify.consistent import NearestBodies, nearest, plausible
 from armwright.identify.vector import LINK, TEN, body, in_frame, parameters
-from armwright.model.description import LinkModel
+from armwright.model.records import LinkModel
 from armwright.robot import Robot
 
 ROUNDS = 5

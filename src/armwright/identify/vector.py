@@ -22,7 +22,10 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked
 from armwright.errors import InputError
-from armwright.model.description import Description, JointModel, LinkModel, parted, six, tensor, triple
+from armwright.model.description import Description
+from armwright.model.followers import split_followers
+from armwright.model.records import JointModel, LinkModel
+from armwright.model.transforms import tensor, tensor_entries, triple
 from armwright.robot import Robot
 
 LINK = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -67,7 +70,7 @@ def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
     rows = list(robot.rows)
     for i, three in zip(rubbing, joints, strict=True):
         rows[i] = _joint(rows[i], three)
-    moving, following = parted(rows)
+    moving, following = split_followers(rows)
     return replace(
         robot,
         links=tuple(_with_body(link, body(link.name, ten)) for link, ten in zip(robot.links, links, strict=True)),
@@ -84,7 +87,7 @@ def body(name: str, ten: Array) -> LinkModel:
         raise InputError(f"{name} has no mass and a first moment {h.tolist()}: it has no centre of mass")
     com = h / m if m else np.zeros(3)
     central = about_origin - m * (com @ com * np.eye(3) - np.outer(com, com))
-    return LinkModel(name, m, triple(com), tensor(six(central)))
+    return LinkModel(name, m, triple(com), tensor(tensor_entries(central)))
 
 
 def _with_body(link: LinkModel, found: LinkModel) -> LinkModel:

@@ -16,7 +16,7 @@ from armwright.backends.interface import backend
 from armwright.errors import InputError, SingularError, UnreachableError, unknown
 from armwright.kinematics.search import ROTATION, Options, Solutions, Solver
 from armwright.model.description import Description
-from armwright.model.unit import checked_unit
+from armwright.model.unit_vectors import checked_unit_vectors
 
 _FLOAT = np.dtype("float64")
 _RANK = 1e-10  # of the largest singular value, below which a singular value is zero
@@ -188,7 +188,7 @@ def _start(
     start = checked("q0", q0, (n,), _FLOAT, "the position to start from", card is not None)
     if not later:
         _check_finite("q0", start)
-        start = checked_unit(robot, "q0", start)
+        start = checked_unit_vectors(robot, "q0", start)
     try:
         there: Array = package(start).broadcast_to(start, (*batch, n))
     except ValueError:

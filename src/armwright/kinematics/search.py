@@ -23,7 +23,9 @@ from armwright.errors import InputError, ModelError, unknown
 from armwright.function import compile as compile_function
 from armwright.kinematics.step import DAMPING, ROWS, Range, Run, Task, as_written, compiled, traced
 from armwright.lazy import cached_property
-from armwright.model.description import Description, Frame, JointModel, as_pose
+from armwright.model.description import Description
+from armwright.model.records import Frame, JointModel
+from armwright.model.transforms import pose_of
 from armwright.trace.form import straight, too_long
 
 _AT_ONCE = 4096  # targets whose numbers fit in the cache
@@ -129,7 +131,7 @@ class Solver:
         self.length = max(_reach(robot, end) for end in ends)
         turning = [_turns(robot, joint) for joint in robot.joints]
         ranges = tuple(_range(joint, turns and not path) for joint, turns in zip(robot.joints, turning, strict=True))
-        places = tuple((robot.carriers[end.link], as_pose(end.pose)) for end in ends)
+        places = tuple((robot.carriers[end.link], pose_of(end.pose)) for end in ends)
         self.task = Task(orientations, self.length, ranges, tuple(joint.prismatic for joint in robot.joints), places)
         self.low, self.high = _by_entry(robot, [(joint.low, joint.high) for joint in ranges], (-math.inf, math.inf)).T
         self.turning = _by_entry(robot, turning, False)

@@ -11,20 +11,16 @@ import numpy as np
 from armwright.algebra import Array, Symmetric, Vector
 from armwright.errors import ModelError
 from armwright.mechanism import Link, only_leaf
-from armwright.model.canonical import FileJoint, Row, canonical, inverse, tidied
-from armwright.model.description import (
-    Description,
-    Frame,
-    JointModel,
-    LinkModel,
-    joined,
-    parted,
-    six,
-    tensor,
-    triple,
-)
-from armwright.model.freedoms import rows_of
+from armwright.model.canonical import Placement, canonical_tree
+from armwright.model.composite import composite
+from armwright.model.description import Description
+from armwright.model.file_joints import FileJoint
+from armwright.model.followers import split_followers
+from armwright.model.frame_change import inverse, rounded_transform
+from armwright.model.joint_types import freedoms_of
 from armwright.model.mimic import Mimic
+from armwright.model.records import Frame, JointModel, LinkModel
+from armwright.model.transforms import tensor, tensor_entries, triple
 
 if TYPE_CHECKING:
     from armwright.model.tree import Tree, TreeJoint
@@ -33,15 +29,15 @@ ROOT_JOINT = "root_joint"
 """What carries a floating base, as Pinocchio calls it."""
 
 
-SLIGHT = 2.0**-40
+MIN_COMPENSATED_SHARE = 2.0**-40
 """The least compensated mass of a group, as a part of its bodies': their sum may be zero where their moment is not."""
 
-FREEDOMS = {"floating": "free", "planar": "planar", "ball": "ball"}
+MULTI_FREEDOM_TYPES = {"floating": "free", "planar": "planar", "ball": "ball"}
 """Joints of several freedoms, by what `freedoms.rows_of` calls them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class LinkPlace:
     """The body that a link belongs to, -1 for the base, and where its frame is in that of the body's first link."""
 
     body: int
@@ -49,7 +45,7 @@ class Place:
 
 
 @dataclass(eq=False)
-class _Body:
+class _MovingBody:
     """A joint that moves, None for a free one before the root, and the links that move with it."""
 
     joint: TreeJoint | None
@@ -65,22 +61,24 @@ class Assembly:
     def __init__(self, tree: Tree, base: str, moving: set[str], values: Mapping[str, float], floating: bool) -> None:
         self.tree, self.base = tree, base
         self.still: list[tuple[LinkModel, Array]] = []
-        self.bodies = [_Body(None, base, -1, np.eye(4))] if floating else list[_Body]()
-        self.places: dict[str, Place] = {}
+        self.bodies = [_MovingBody(None, base, -1, np.eye(4))] if floating else list[_MovingBody]()
+        self.places: dict[str, LinkPlace] = {}
         children = tree.children
-        stack: list[tuple[str, Place, TreeJoint | None]] = [(base, Place(0 if floating else -1, np.eye(4)), None)]
+        stack: list[tuple[str, LinkPlace, TreeJoint | None]] = [
+            (base, LinkPlace(0 if floating else -1, np.eye(4)), None)
+        ]
         while stack:
             link, place, joint = stack.pop()
             if joint is not None:
-                self.bodies.append(_Body(joint, link, place.body, place.pose))
-                place = Place(len(self.bodies) - 1, np.eye(4))
+                self.bodies.append(_MovingBody(joint, link, place.body, place.pose))
+                place = LinkPlace(len(self.bodies) - 1, np.eye(4))
             self.places[link] = place
             (self.bodies[place.body].welded if place.body >= 0 else self.still).append((tree.links[link], place.pose))
             for below in reversed(children.get(link, [])):
                 moves = below.name in moving
                 with np.errstate(over="ignore", invalid="ignore"):
                     T = place.pose @ (below.placement if moves else below.at(values.get(below.name, 0.0)))
-                stack.append((below.child, Place(place.body, T), below if moves else None))
+                stack.append((below.child, LinkPlace(place.body, T), below if moves else None))
         for link in tree.origins.keys() & self.places.keys():
             self.places[link] = replace(self.places[link], pose=self.places[link].pose @ tree.origins[link])
         self._check_floating(floating)
@@ -94,16 +92,16 @@ class Assembly:
 
     def described(self, leaders: Mapping[str, Mimic], ends: Sequence[str], straighten: float) -> Description:
         """The robot in canonical frames, whose tool stands in the only one of `ends`; of several none is its tip."""
-        table = canonical(self.placed, straighten)
-        joints, followers = parted([
+        table = canonical_tree(self.placed, straighten)
+        joints, followers = split_followers([
             row
             for body, placed, place in zip(self.bodies, self.placed, table.rows, strict=True)
-            for row in _driven(body.joint, rows_of(placed.kind, self._joint(body.joint, leaders, place)))
+            for row in _with_drive(body.joint, freedoms_of(placed.kind, self._joint(body.joint, leaders, place)))
         ])  # fmt: skip
         own, base = [np.asarray(T) for T in table.own], inverse(np.asarray(table.base))
         with np.errstate(over="ignore", invalid="ignore"):
             frames = tuple(
-                Frame(name, place.body, tidied((base if place.body < 0 else own[place.body]) @ place.pose))
+                Frame(name, place.body, rounded_transform((base if place.body < 0 else own[place.body]) @ place.pose))
                 for name, place in self.places.items()
             )
             still = tuple(visual.moved(base @ T) for link, T in self.still for visual in link.visuals)
@@ -115,9 +113,9 @@ class Assembly:
         if len(tips) != 1:
             return whole
         (tip,) = tips
-        return replace(whole, tip=tip.body, flange=table.own[tip.body], tool=tidied(tip.pose))
+        return replace(whole, tip=tip.body, flange=table.own[tip.body], tool=rounded_transform(tip.pose))
 
-    def _tip(self, end: str) -> Place:
+    def _tip(self, end: str) -> LinkPlace:
         if self.places[end].body < 0:
             raise ModelError(
                 f"{self.tree.name}: no joint moves between {self.base!r} and {end!r}; choose base= and tip="
@@ -130,18 +128,20 @@ class Assembly:
                 where, name = self.tree.at(body.joint), body.joint.name
                 raise ModelError(f"{where}: floating=True, but joint {name!r} lets {body.name!r} float already")
 
-    def _placed(self, body: _Body) -> FileJoint:
+    def _placed(self, body: _MovingBody) -> FileJoint:
         kind = body.joint.kind if body.joint else "floating"
         axis = body.joint.axis if body.joint else np.array([0.0, 0.0, 1.0])
-        return FileJoint(body.placement, axis, FREEDOMS.get(kind, kind), _carried(body.name, body.welded), body.parent)
+        return FileJoint(
+            body.placement, axis, MULTI_FREEDOM_TYPES.get(kind, kind), _welded_body(body.name, body.welded), body.parent
+        )
 
-    def _joint(self, joint: TreeJoint | None, leaders: Mapping[str, Mimic], row: Row) -> JointModel:
+    def _joint(self, joint: TreeJoint | None, leaders: Mapping[str, Mimic], row: Placement) -> JointModel:
         """A joint of a file at its place, but for its kind."""
         placed = JointModel(ROOT_JOINT, "", row.alpha, row.a, row.d, row.theta, gamma=row.gamma, y=row.y, z=row.z)
         if joint is None:
             taken = any(body.joint and body.joint.name == ROOT_JOINT for body in self.bodies)
             return replace(placed, name=f"{ROOT_JOINT}_2") if taken else placed
-        if joint.kind in FREEDOMS:
+        if joint.kind in MULTI_FREEDOM_TYPES:
             return replace(placed, name=joint.name)
         return replace(
             placed, name=joint.name, limits=joint.limits, viscous=joint.viscous, coulomb=joint.coulomb,
@@ -151,9 +151,9 @@ class Assembly:
         )  # fmt: skip
 
 
-def _driven(joint: TreeJoint | None, freedoms: Sequence[JointModel]) -> Sequence[JointModel]:
+def _with_drive(joint: TreeJoint | None, freedoms: Sequence[JointModel]) -> Sequence[JointModel]:
     """The freedoms of a joint that has several, each with its friction, rotor and spring."""
-    if joint is None or joint.kind not in FREEDOMS:
+    if joint is None or joint.kind not in MULTI_FREEDOM_TYPES:
         return freedoms
     rest = joint.spring_rest if len(joint.spring_rest) > 1 else joint.spring_rest * len(freedoms)
     return [
@@ -165,31 +165,31 @@ def _driven(joint: TreeJoint | None, freedoms: Sequence[JointModel]) -> Sequence
     ]  # fmt: skip
 
 
-def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
+def _welded_body(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
     """Links that move together as one, in the frame of the first."""
-    bodies = [_at(link, T) for link, T in welded if link.mass or np.any(link.inertia)]
+    bodies = [_body_in_frame(link, T) for link, T in welded if link.mass or np.any(link.inertia)]
     visuals = tuple(visual.moved(T) for link, T in welded for visual in link.visuals)
     if not bodies:
         return LinkModel(name, 0.0, (0.0, 0.0, 0.0), welded[0][0].inertia, visuals)
-    body = joined(bodies)
+    body = composite(bodies)
     made = LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
     carried = [(link, T) for link, T in welded if link.compensated_mass]
     if not carried:
         return made
     mass = sum(link.compensated_mass for link, _ in carried)
-    least = SLIGHT * sum(abs(link.compensated_mass) for link, _ in carried)
+    least = MIN_COMPENSATED_SHARE * sum(abs(link.compensated_mass) for link, _ in carried)
     if abs(mass) < least:  # a moment without a force: a slight mass far away has it
         mass = least
     if all(link.compensated_mass == link.mass and link.compensated_com == link.com for link, _ in carried):
-        own = joined([_at(link, T) for link, T in carried])
+        own = composite([_body_in_frame(link, T) for link, T in carried])
         return replace(made, compensated_mass=mass, compensated_com=triple(own.com))
     places = [link.compensated_mass * (T[:3, :3] @ np.asarray(link.compensated_com) + T[:3, 3]) for link, T in carried]
     return replace(made, compensated_mass=mass, compensated_com=triple(sum(places) / mass))
 
 
-def _at(link: LinkModel, T: Array) -> Link:
+def _body_in_frame(link: LinkModel, T: Array) -> Link:
     """A body seen from a frame in which its own frame is T."""
     R = T[:3, :3]
     com = R @ np.asarray(link.com) + T[:3, 3]
     inertia = R @ np.asarray(link.inertia) @ R.T
-    return Link(link.mass, Vector(*com.tolist()), Symmetric(*map(float, six(inertia))))
+    return Link(link.mass, Vector(*com.tolist()), Symmetric(*map(float, tensor_entries(inertia))))

@@ -16,67 +16,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ModelError
-from armwright.model.description import QUARTER_TURN, LinkModel, Transform, cos_sin, six, tensor, transform, triple
-from armwright.model.xml import roll_pitch_yaw, rotation_xyz
+from armwright.model.file_joints import FileJoint, normal_to, straightened
+from armwright.model.frame_change import ROUNDING_TOLERANCE, inverse, link_in_frame, rounded_transform
+from armwright.model.joint_types import SINGLE_TYPES
+from armwright.model.records import LinkModel
+from armwright.model.transforms import Transform, cos_sin
 
-SNAP = 1e-14
-"""What rounding leaves: sines this small are taken to be zero, and lengths beside those of the robot."""
-
-DUST = 1e-14
-"""Of the trace of a tensor: entries this small are taken to be zero."""
-
-NEAR = 2.0
+MAX_NORMAL_RATIO = 2.0
 """Distances of two joints: no farther along their axes their common normal has the frame."""
 
-FARTHEST = 1e6
+MAX_COORDINATE = 1e6
 """Metres: beyond, distances lose the digits that matter."""
 
-TRIED = 12
+MAX_TRIED_CHILDREN = 12
 """Children of a link whose normals are tried for its frame."""
 
-PLACED = ("revolute", "prismatic")
-"""Joints whose frames can be chosen; the others move in the axes of the file."""
-
 
 @dataclass(frozen=True)
-class FileJoint:
-    """A joint and its link as a file has them.
-
-    `placement` leads from the frame of the parent, by its number or -1 for the base, to this link's frame at q = 0; the
-    axis is in this frame and goes through its origin. `body` is in this frame too. `kind` is revolute, prismatic,
-    planar, ball or free.
-    """
-
-    placement: Array
-    axis: Array
-    kind: str
-    body: LinkModel
-    parent: int
-
-    @property
-    def prismatic(self) -> bool:
-        return self.kind == "prismatic"
-
-    @property
-    def z(self) -> Array:
-        """The unit vector along the axis."""
-        unit: Array = self.axis / np.linalg.norm(self.axis)
-        return unit
-
-    @property
-    def line(self) -> tuple[Array, Array]:
-        """A point of the axis and its direction, in the frame of the parent."""
-        return self.placement[:3, 3], self.placement[:3, :3] @ self.z
-
-
-@dataclass(frozen=True)
-class Row:
+class Placement:
     """From one frame to the next: Rot(z, gamma) Trans(a, y, z) Rot(x, alpha) Rot(z, theta) Trans(z, d)."""
 
     gamma: float = 0.0
@@ -89,51 +52,53 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Canonical:
+class CanonicalTree:
     """A row for each joint, the links in the frames they lead to, and where it all stands.
 
     `base` is frame 0 in that of the base, `own` are the frames of the file in the canonical ones.
     """
 
     base: Transform
-    rows: tuple[Row, ...]
+    rows: tuple[Placement, ...]
     links: tuple[LinkModel, ...]
     own: tuple[Transform, ...]
 
 
-def canonical(joints: Sequence[FileJoint], straighten: float = 0.0) -> Canonical:
+def canonical_tree(joints: Sequence[FileJoint], straighten: float = 0.0) -> CanonicalTree:
     """The same tree in canonical frames.
 
     Angles that are within `straighten` of a right angle, and axes within it of parallel, are made so.
     """
-    if not all(np.abs(joint.placement).max() < FARTHEST for joint in joints):
-        raise ModelError(f"the links lie more than {FARTHEST:g} m apart, or nowhere; check the positions of the joints")
-    found = _Frames(joints, straighten)
-    links = [moved(joint.body, inverse(K)) for joint, K in zip(joints, found.frames, strict=True)]
-    own = [tidied(inverse(K)) for K in found.frames]
-    return Canonical(tidied(found.base), tuple(found.rows), tuple(links), tuple(own))
+    if not all(np.abs(joint.placement).max() < MAX_COORDINATE for joint in joints):
+        raise ModelError(
+            f"the links lie more than {MAX_COORDINATE:g} m apart, or nowhere; check the positions of the joints"
+        )
+    found = _FrameSearch(joints, straighten)
+    links = [link_in_frame(joint.body, inverse(K)) for joint, K in zip(joints, found.frames, strict=True)]
+    own = [rounded_transform(inverse(K)) for K in found.frames]
+    return CanonicalTree(rounded_transform(found.base), tuple(found.rows), tuple(links), tuple(own))
 
 
-class _Frames:
+class _FrameSearch:
     """The canonical frames, each in the frame that the file has for its link, and what leads from one to the next."""
 
     def __init__(self, joints: Sequence[FileJoint], straighten: float) -> None:
-        self.within = max(SNAP, straighten)
-        self.joints = _straightened(joints, straighten) if straighten else joints
+        self.within = max(ROUNDING_TOLERANCE, straighten)
+        self.joints = straightened(joints, straighten) if straighten else joints
         self.children: dict[int, list[int]] = {}
         for i, joint in enumerate(joints):
             self.children.setdefault(joint.parent, []).append(i)
-        self.size = _sizes(joints)
+        self.size = _chain_lengths(joints)
         first = max(self.children[-1], key=lambda i: self.size[i])
         self.origin = self.joints[first].placement[:3, 3]
         self.length = self._length()
         self.base = self.joints[first].placement @ self._frame(first, None)
         self.frames: list[Array] = []
-        self.rows: list[Row] = []
+        self.rows: list[Placement] = []
         for i, joint in enumerate(self.joints):
             before = inverse(joint.placement) @ (self.base if joint.parent < 0 else self.frames[joint.parent])
             self.frames.append(self._frame(i, None if i == first else before))
-            self.rows.append(Row() if i == first else self._row(inverse(before) @ self.frames[i]))
+            self.rows.append(Placement() if i == first else self._row(inverse(before) @ self.frames[i]))
 
     def _length(self) -> float:
         """How far the farthest joint is, along the links between."""
@@ -147,15 +112,15 @@ class _Frames:
     def _frame(self, i: int, before: Array | None) -> Array:
         """The frame of link i; `before` is that of its parent at q = 0, None where that one may stand in this one."""
         joint = self.joints[i]
-        if joint.kind not in PLACED:
-            return np.eye(4) if joint.kind != "planar" else _frame(_own_axis(joint.z, None), joint.z, np.zeros(3))
-        z, stay = joint.z, _stay(before, joint.z)
-        beyond = [c for c in self.children.get(i, []) if self.joints[c].kind in PLACED]
+        if joint.kind not in SINGLE_TYPES:
+            return np.eye(4) if joint.kind != "planar" else _frame(_link_axis(joint.z, None), joint.z, np.zeros(3))
+        z, stay = joint.z, _x_without_theta(before, joint.z)
+        beyond = [c for c in self.children.get(i, []) if self.joints[c].kind in SINGLE_TYPES]
         start = self._start(joint, before, beyond)
         if not beyond:
-            F = _frame(_own_axis(z, stay), z, start)
+            F = _frame(_link_axis(z, stay), z, start)
             return F if joint.prismatic or i in self.children else self._turned(i, F, before)
-        tried = sorted(beyond, key=lambda c: -self.size[c])[:TRIED]
+        tried = sorted(beyond, key=lambda c: -self.size[c])[:MAX_TRIED_CHILDREN]
         ways = [self._towards(z, start, stay, self.joints[c]) for c in tried]
         return ways[0] if len(beyond) == 1 else min(ways, key=lambda F: self._spread(F, beyond))
 
@@ -165,7 +130,7 @@ class _Frames:
             return self.joints[beyond[0]].placement[:3, 3] if joint.prismatic and beyond else np.zeros(3)
         if joint.prismatic:
             return before[:3, 3]
-        t = _nearest(before, joint.z)
+        t = _nearest_point(before, joint.z)
         return t * joint.z if abs(t) <= self.length else np.zeros(3)
 
     def _towards(self, z: Array, start: Array, stay: Array, child: FileJoint) -> Array:
@@ -173,19 +138,21 @@ class _Frames:
         point, f = child.line
         across, apart = np.cross(z, f), point - start
         sine = float(np.linalg.norm(across))
-        if sine <= SNAP:
+        if sine <= ROUNDING_TOLERANCE:
             aside = apart - (apart @ z) * z
-            return _frame(_normal_to(z, aside) if np.linalg.norm(aside) > SNAP * self.length else stay, z, start)
-        x = _normal_to(z, across)
+            return _frame(
+                normal_to(z, aside) if np.linalg.norm(aside) > ROUNDING_TOLERANCE * self.length else stay, z, start
+            )
+        x = normal_to(z, across)
         here, there = (float(np.cross(apart, way) @ across) / sine**2 for way in (f, z))
-        near = NEAR * float(np.linalg.norm(point)) + SNAP * self.length
+        near = MAX_NORMAL_RATIO * float(np.linalg.norm(point)) + ROUNDING_TOLERANCE * self.length
         foot = start + here * z
         distance = float(apart @ x)
-        if abs(distance) > SNAP * self.length:
+        if abs(distance) > ROUNDING_TOLERANCE * self.length:
             x = x * math.copysign(1.0, distance)
-        elif x @ stay < -SNAP:
+        elif x @ stay < -ROUNDING_TOLERANCE:
             x = -x
-        fits = abs(there) <= near and (abs(float(foot @ z)) <= near or abs(here) <= SNAP * self.length)
+        fits = abs(there) <= near and (abs(float(foot @ z)) <= near or abs(here) <= ROUNDING_TOLERANCE * self.length)
         return _frame(x, z, foot if fits else start)
 
     def _spread(self, F: Array, beyond: Sequence[int]) -> int:
@@ -194,13 +161,13 @@ class _Frames:
         for c in beyond:
             child = self.joints[c]
             before = inverse(child.placement) @ F
-            start = before[:3, 3] if child.prismatic else _nearest(before, child.z) * child.z
+            start = before[:3, 3] if child.prismatic else _nearest_point(before, child.z) * child.z
             along, p = back[:3, :3] @ child.line[1], back @ child.placement @ [*start, 1.0]
-            operations += GENERAL_TURN * (min(abs(along[0]), abs(along[1])) > self.within)
-            operations += ENTRY * int(np.sum(np.abs(p[:3]) > SNAP * self.length))
+            operations += GAMMA_OPERATIONS * (min(abs(along[0]), abs(along[1])) > self.within)
+            operations += OFFSET_OPERATIONS * int(np.sum(np.abs(p[:3]) > ROUNDING_TOLERANCE * self.length))
         return operations
 
-    def _row(self, M: Array) -> Row:
+    def _row(self, M: Array) -> Placement:
         """What leads from one frame to the next."""
         x, y, _ = M[:3, 2]
         gamma = 0.0 if max(abs(x), abs(y)) <= self.within else self._angle(x * math.copysign(1.0, -y), abs(y))
@@ -214,8 +181,8 @@ class _Frames:
         else:
             d = -y / sa
             y, z = 0.0, z - ca * d
-        a, y, z, d = (x if abs(x) > SNAP * self.length else 0.0 for x in (a, y, z, d))
-        return Row(gamma, a, y, z, alpha, theta, d)
+        a, y, z, d = (x if abs(x) > ROUNDING_TOLERANCE * self.length else 0.0 for x in (a, y, z, d))
+        return Placement(gamma, a, y, z, alpha, theta, d)
 
     def _angle(self, sine: float, cosine: float) -> float:
         """The angle of these, right angles exactly."""
@@ -226,7 +193,7 @@ class _Frames:
     def _turned(self, i: int, F: Array, before: Array | None) -> Array:
         """The frame of a leaf turned about its axis, for a centre of mass without y or no product xy, if it pays."""
         body, planar = self.joints[i].body, self._planar(i)
-        turned = moved(body, inverse(F))
+        turned = link_in_frame(body, inverse(F))
         (xx, xy, _), (_, yy, _), _ = turned.inertia
         ways = [F]
         for angle in (math.atan2(turned.com[1], turned.com[0]), math.atan2(2 * xy, xx - yy) / 2):
@@ -236,42 +203,44 @@ class _Frames:
 
     def _cost(self, F: Array, body: LinkModel, before: Array | None, planar: bool) -> int:
         """The operations that depend on how the frame of a leaf is turned."""
-        link = moved(body, inverse(F))
+        link = link_in_frame(body, inverse(F))
         offset = before is not None and self._row(inverse(before) @ F).theta % (math.pi / 2) != 0
         entries = [x != 0 and body.mass != 0 for x in link.com]
         if planar:
-            return offset + IN_PLANE * sum(entries[:2])
+            return offset + PLANAR_COM_OPERATIONS * sum(entries[:2])
         (_, xy, xz), (_, _, yz), _ = link.inertia
-        return offset + SPREAD[sum(entries)] + PRODUCT * sum(x != 0 for x in (xy, xz, yz))
+        return offset + COM_OPERATIONS[sum(entries)] + PRODUCT_OPERATIONS * sum(x != 0 for x in (xy, xz, yz))
 
     def _planar(self, i: int) -> bool:
         """Whether a link turns about one direction only, whatever moves."""
         turning = self.joints[i].z
         while i >= 0:
             joint = self.joints[i]
-            if joint.kind not in PLACED or (not joint.prismatic and np.linalg.norm(np.cross(joint.z, turning)) > 1e-12):
+            if joint.kind not in SINGLE_TYPES or (
+                not joint.prismatic and np.linalg.norm(np.cross(joint.z, turning)) > 1e-12
+            ):
                 return False
             turning, i = joint.placement[:3, :3] @ turning, joint.parent
         return True
 
 
-SPREAD = (0, 18, 33, 45)
+COM_OPERATIONS = (0, 18, 33, 45)
 """Operations of Newton and Euler's recursion for a centre of mass that has no, one, two or three entries."""
 
-IN_PLANE = 5
+PLANAR_COM_OPERATIONS = 5
 """The same for x or y where all axes are parallel."""
 
-PRODUCT = 8
+PRODUCT_OPERATIONS = 8
 """Operations for a product of inertia."""
 
-GENERAL_TURN = 18
+GAMMA_OPERATIONS = 18
 """Operations for a gamma that is no right angle."""
 
-ENTRY = 6
+OFFSET_OPERATIONS = 6
 """Operations for an entry of p."""
 
 
-def _sizes(joints: Sequence[FileJoint]) -> list[int]:
+def _chain_lengths(joints: Sequence[FileJoint]) -> list[int]:
     """How many joints are on the longest way out from each, itself included."""
     sizes = [1] * len(joints)
     for i in reversed(range(len(joints))):
@@ -280,7 +249,7 @@ def _sizes(joints: Sequence[FileJoint]) -> list[int]:
     return sizes
 
 
-def _nearest(before: Array, z: Array) -> float:
+def _nearest_point(before: Array, z: Array) -> float:
     """Where, along the axis z through the origin, little leads to the frame before.
 
     That is in its plane of x and y, or, where the axis is across its z, at the common normal with it.
@@ -293,40 +262,27 @@ def _nearest(before: Array, z: Array) -> float:
     return float(np.cross(b, w) @ across) / float(across @ across)
 
 
-def _stay(before: Array | None, z: Array) -> Array:
+def _x_without_theta(before: Array | None, z: Array) -> Array:
     """The x that needs no theta: that of the frame before, turned by gamma."""
     if before is None:
         return _any_normal(z)
-    if abs(before[:3, 0] @ z) <= SNAP:
-        return _normal_to(z, before[:3, 0])
-    normal = _normal_to(z, np.cross(before[:3, 2], z))
+    if abs(before[:3, 0] @ z) <= ROUNDING_TOLERANCE:
+        return normal_to(z, before[:3, 0])
+    normal = normal_to(z, np.cross(before[:3, 2], z))
     return normal if normal @ before[:3, 0] > 0 else -normal
 
 
-def _normal_to(z: Array, across: Array) -> Array:
-    """The unit vector along `across` that is normal to z to the last digit.
-
-    Where axes nearly coincide, their distance is a small difference: what rounding has left of it along z is large once
-    the length is one. So it is taken away from the unit vector, twice.
-    """
-    x: Array = across / np.linalg.norm(across)
-    for _ in range(2):
-        x = x - (x @ z) * z
-        x = x / np.linalg.norm(x)
-    return x
-
-
-def _own_axis(z: Array, x: Array | None) -> Array:
+def _link_axis(z: Array, x: Array | None) -> Array:
     """The axis of the link's own frame nearest to x that is normal to z, so that zeros of its inertia stay; else x."""
     nearest = _any_normal(z) if x is None else x
     axes = [sign * axis for axis in np.eye(3) for sign in (1, -1)]
-    fitting = [axis for axis in axes if abs(axis @ z) <= SNAP]
+    fitting = [axis for axis in axes if abs(axis @ z) <= ROUNDING_TOLERANCE]
     return max(fitting, key=lambda axis: float(axis @ nearest)) if fitting else nearest
 
 
 def _any_normal(z: Array) -> Array:
     """The unit vector that is normal to z and closest to an axis."""
-    return _normal_to(z, np.eye(3)[int(np.argmin(np.abs(z)))] + 0.0)
+    return normal_to(z, np.eye(3)[int(np.argmin(np.abs(z)))] + 0.0)
 
 
 def _frame(x: Array, z: Array, origin: Array) -> Array:
@@ -340,76 +296,3 @@ def _about_z(angle: float) -> Array:
     c, s = cos_sin(angle)
     T[:2, :2] = ((c, -s), (s, c))
     return T
-
-
-def _straightened(joints: Sequence[FileJoint], within: float) -> list[FileJoint]:
-    """The joints with angles that are nearly right, and axes that are nearly parallel or normal to others, made so."""
-    found = list[FileJoint]()
-    for joint in joints:
-        T, axis = np.array(joint.placement), _without_dust(joint.z, within)
-        T[:3, :3] = rotation_xyz(*(_right(angle, within) for angle in roll_pitch_yaw(T[:3, :3])))
-        parent = found[joint.parent] if joint.parent >= 0 else None
-        straight = replace(joint, placement=T, axis=axis)
-        if joint.kind in PLACED and (parent is None or parent.kind in PLACED):
-            z = parent.z if parent else np.eye(3)[int(np.argmax(np.abs(straight.line[1])))]
-            straight = replace(straight, placement=_straight(straight, z, within))
-        found.append(straight)
-    return found
-
-
-def _right(angle: float, within: float) -> float:
-    quarters = round(angle / QUARTER_TURN)
-    return quarters * QUARTER_TURN if abs(angle - quarters * QUARTER_TURN) <= within else angle
-
-
-def _straight(joint: FileJoint, z: Array, within: float) -> Array:
-    """A placement turned as little as makes its axis parallel to z, or normal to it, if it nearly is."""
-    f = joint.line[1]
-    along = float(f @ z)
-    if np.linalg.norm(np.cross(z, f)) <= within:
-        wanted = math.copysign(1.0, along) * z
-    elif abs(along) <= within:
-        wanted = _normal_to(z, f)
-    else:
-        return joint.placement
-    v = np.cross(f, wanted)
-    cross = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
-    T = np.array(joint.placement)
-    T[:3, :3] = (np.eye(3) + cross + cross @ cross / (1 + f @ wanted)) @ T[:3, :3]
-    return T
-
-
-def inverse(T: Array) -> Array:
-    """Of a transform."""
-    back = np.eye(4)
-    back[:3, :3], back[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
-    return back
-
-
-def moved(body: LinkModel, T: Array) -> LinkModel:
-    """A body seen from a frame in which its own frame is T."""
-    R, at = T[:3, :3], np.asarray(body.com)
-    com = _without_dust(R @ at + T[:3, 3], SNAP * max(np.abs(at).max(), np.abs(T[:3, 3]).max()))
-    inertia = R @ np.asarray(body.inertia) @ R.T
-    clean = _without_dust(inertia, DUST * float(np.trace(inertia)))
-    turned, visuals = tensor(six((clean + clean.T) / 2)), tuple(visual.moved(T) for visual in body.visuals)
-    found = LinkModel(body.name, body.mass, triple(com), turned, visuals)
-    if not body.compensated_mass:
-        return found
-    own = np.asarray(body.compensated_com)
-    there = _without_dust(R @ own + T[:3, 3], SNAP * max(np.abs(own).max(), np.abs(T[:3, 3]).max()))
-    return replace(found, compensated_mass=body.compensated_mass, compensated_com=triple(there))
-
-
-def _without_dust(x: Array, least: float) -> Array:
-    """What rounding has left where zeros were would be computed with, and cost operations."""
-    return np.where(np.abs(x) <= abs(least), 0.0, x)
-
-
-def tidied(T: Array) -> Transform:
-    """A transform as plain numbers, without what rounding has left where zeros and ones were."""
-    rounded = np.array(T)
-    for whole in (-1.0, 0.0, 1.0):
-        rounded[:3, :3][np.abs(T[:3, :3] - whole) <= SNAP] = whole
-    rounded[:3, 3] = _without_dust(T[:3, 3], SNAP * np.abs(T[:3, 3]).max())
-    return transform(rounded)

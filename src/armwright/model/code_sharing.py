@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from armwright.model.description import EARTH, NO_TRANSFORM, Description
-from armwright.model.vary import BODY_HELD, GRAVITY_FELT
+from armwright.model.description import EARTH_GRAVITY, Description
+from armwright.model.robot_parameters import BASE_GRAVITY, TIP_BODY
+from armwright.model.transforms import IDENTITY_TRANSFORM
 
-FOLDED = (EARTH, (0.0, 0.0, -9.80665), (0.0, 0.0, 0.0))
+COMMON_GRAVITIES = (EARTH_GRAVITY, (0.0, 0.0, -9.80665), (0.0, 0.0, 0.0))
 """Gravity that most robots are under."""
 
 
-class Family(NamedTuple):
+class SharedCode(NamedTuple):
     """The robot whose code is used, those of its parameters that are open, and their numbers.
 
     `lifted` is the potential energy that the place of the base adds.
@@ -28,7 +29,7 @@ class Family(NamedTuple):
     lifted: float = 0.0
 
 
-def family(robot: Description, vary: tuple[str, ...] = (), moved: bool = True) -> Family:
+def shared_code(robot: Description, vary: tuple[str, ...] = (), moved: bool = True) -> SharedCode:
     """What a robot shares its code with; nobody where what `vary` names is among what would be open.
 
     Unless it may be `moved`, base and tool stay where they are: a law may look at them.
@@ -36,21 +37,23 @@ def family(robot: Description, vary: tuple[str, ...] = (), moved: bool = True) -
     moved = moved and not robot.balls
     held = robot.payload is not None
     if any(name == "gravity" or name.startswith("payload.") for name in vary):
-        return Family(robot)
+        return SharedCode(robot)
     if held and any(name.startswith(f"{robot.links[robot.hand.link].name}.") for name in vary):
-        return Family(robot)
-    base = NO_TRANSFORM if moved else robot.base
-    relative = replace(robot, payload=None, base=base, tool=NO_TRANSFORM if moved else robot.tool, gravity=EARTH)
-    upright = robot.gravity in FOLDED and robot.base == base
+        return SharedCode(robot)
+    base = IDENTITY_TRANSFORM if moved else robot.base
+    relative = replace(
+        robot, payload=None, base=base, tool=IDENTITY_TRANSFORM if moved else robot.tool, gravity=EARTH_GRAVITY
+    )
+    upright = robot.gravity in COMMON_GRAVITIES and robot.base == base
     if upright and not held:
-        return Family(replace(relative, gravity=robot.gravity))
+        return SharedCode(replace(relative, gravity=robot.gravity))
     mechanism = robot.mechanism()
-    names: tuple[str, ...] = (GRAVITY_FELT,)
+    names: tuple[str, ...] = (BASE_GRAVITY,)
     numbers = tuple(mechanism.gravity)
     if held:
         body = mechanism.links[mechanism.solid[robot.hand.link]]
-        names, numbers = (*names, BODY_HELD), (*numbers, body.mass, *body.moment, *body.origin_inertia)
+        names, numbers = (*names, TIP_BODY), (*numbers, body.mass, *body.moment, *body.origin_inertia)
     weight = sum(link.mass for link in mechanism.weighing.links)
     height = mechanism.base.rotation.T @ mechanism.base.position if moved else None
     lifted = 0.0 if height is None else -weight * float(mechanism.gravity.dot(height))
-    return Family(relative, names, tuple(map(float, numbers)), lifted)
+    return SharedCode(relative, names, tuple(map(float, numbers)), lifted)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from armwright.errors import ModelError
 
 if TYPE_CHECKING:
-    from armwright.model.description import Tensor
+    from armwright.model.transforms import Tensor
 
-ASYMMETRIC = 1e-9
+MAX_ASYMMETRY = 1e-9
 """The part of its largest entry by which the entries of a symmetric tensor may differ, as rotations leave them."""
 
 
@@ -20,7 +20,7 @@ def checked_tensor(what: str, given: Any) -> Tensor:
     except (TypeError, ValueError):
         raise ModelError(f"{what}: inertia = {given!r}; expected 3 rows of 3 numbers") from None
     apart = max(abs(b - d), abs(c - g), abs(f - h))
-    if apart > ASYMMETRIC * max(map(abs, (a, b, c, d, e, f, g, h, i))):
+    if apart > MAX_ASYMMETRY * max(map(abs, (a, b, c, d, e, f, g, h, i))):
         raise ModelError(
             f"{what}: its inertia is not symmetric, entries across the diagonal differ by {apart:.3g} kg m^2; expected "
             "a tensor such as I xx, xy, xz; xy, yy, yz; xz, yz, zz"

@@ -9,154 +9,47 @@ of joints, which is never singular. Without such joints the loop is held by forc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from armwright.algebra import Array, Scalar
-from armwright.errors import InputError, ModelError, unknown
+from armwright.algebra import Array
+from armwright.errors import ModelError, unknown
 from armwright.formulations.parts.coordinates import placed, positions
-from armwright.formulations.parts.loops import Angle, dyad, ends, gap, openings
+from armwright.formulations.parts.loops import dyad, ends, gap
 from armwright.mechanism import Loop, Mechanism
-from armwright.model.description import (
-    NO_TRANSFORM,
-    Description,
-    JointModel,
-    LoopModel,
-    Transform,
-    compose,
-    transform,
-)
+from armwright.model.description import AnyDescription
+from armwright.model.followers import with_followers
+from armwright.model.loop_positions import angle_of
 from armwright.model.mimic import Mimic
-from armwright.model.references import Links
-from armwright.model.values import Reader
+from armwright.model.records import JointModel, LoopModel
 
-CLOSED = 1e-11
+MAX_LOOP_GAP = 1e-11
 """Of the size of a loop: nearer than this, its ends meet."""
 
-PARALLEL = 1e-9
+MAX_AXIS_ANGLE = 1e-9
 """Radians by which axes of a loop in a plane may differ."""
 
-SINGULAR = 1e-9
+MIN_LOOP_DETERMINANT = 1e-9
 """Of the size of a loop: a determinant below its square cannot be divided by."""
 
-STEPS = 100
+MAX_NEWTON_STEPS = 100
 """Of Newton's method, until a loop is given up."""
 
-PROPORTIONAL = 1e-10
+PROPORTION_TOLERANCE = 1e-10
 """Radians by which joints that move in proportion may seem not to."""
 
-AROUND = (-0.7, -0.3, 0.2, 0.5)
+PROPORTION_OFFSETS = (-0.7, -0.3, 0.2, 0.5)
 """Radians or metres from the reference at which a loop is looked at for proportions."""
 
-KINDS = ("point", "weld", "differential")
-KEYS = ("name", "kind", "links", "at", "dependent", "reference", "joint", "terms", "offset")
-
-TRANSFORM_ROWS = (4, 7)
-"""How many entries a transform has: four rows, or a position and a quaternion. A point has three."""
 
 if TYPE_CHECKING:
-    from armwright.model.dh import Table
-    from armwright.model.tree import TreeLoop
-
-AnyRobot = TypeVar("AnyRobot", bound=Description)
+    pass
 
 
-def close(
-    robot: AnyRobot, data: Mapping[str, Any], where: Callable[[str | None], str], table: Table | None = None
-) -> AnyRobot:
-    """The robot with a loop closed that a person wrote down, in a [[loop]] of a file or as arguments.
-
-    `table` is where its links are written, in frames that need not be the canonical ones.
-    """
-    entry = Reader({key: value for key, value in data.items() if value is not None}, where)
-    entry.check_keys(KEYS)
-    kind = entry.text("kind", "point")
-    if kind not in KINDS:
-        entry.fail("kind", str(unknown("kind of loop", kind, KINDS)))
-    if kind == "differential":
-        terms = _numbers(entry, "terms")
-        return with_differential(robot, str(entry.need("joint")), terms, entry.number("offset", 0.0))
-    names = entry.need("links")
-    if not isinstance(names, Sequence) or isinstance(names, str) or len(names) != 2:
-        entry.fail("links", f"links = {names!r}; expected the names of two links, or 'base' for the base")
-    links = Links(tuple(link.name for link in robot.links)) if table is None else table.names
-    one, two = (links.find(entry, "links", name) for name in names)
-    if one == two:
-        entry.fail("links", f"links = {list(names)!r} are one body, which no loop can hold; expected two that move")
-    places: Any = entry.data.get("at", ((0.0, 0.0, 0.0),) * 2)
-    if isinstance(places, str) or not hasattr(places, "__len__") or len(places) != 2:
-        entry.fail("at", f"at = {places!r}; expected a point, a transform or the name of a frame for each of two links")
-    frames = {} if table is None else dict(enumerate(table.ends))
-    poses = _pose(robot, entry, places[0], one, frames), _pose(robot, entry, places[1], two, frames)
-    loop = LoopModel(entry.text("name", f"{names[0]}-{names[1]}"), (one, two), poses, kind == "weld")
-    dependent = entry.texts("dependent") if "dependent" in entry.data else _passive(robot, loop)
-    if loop.name in (other.name for other in robot.loops):
-        entry.fail("name", f"several loops are called {loop.name!r}; expected a name of its own for each")
-    return with_loop(robot, replace(loop, dependent=dependent), _numbers(entry, "reference"))
-
-
-def _numbers(entry: Reader, key: str) -> dict[str, float]:
-    """A table of numbers by name."""
-    table = entry.data.get(key, {})
-    if not isinstance(table, Mapping):
-        entry.fail(key, f"{key} = {table!r} is not a table; expected numbers by the names of joints")
-    inner = Reader(table, lambda _key: entry.where(key))
-    return {name: inner.angle(name) for name in table}
-
-
-def _pose(robot: Description, entry: Reader, place: Any, link: int, frames: Mapping[int, Transform]) -> Transform:
-    """A point, a transform or the name of a frame on a link, in its canonical frame; it is written in `frames`."""
-    if isinstance(place, str):
-        found = robot.frame(place)
-        if found.link != link:
-            entry.fail("at", f"frame {place!r} is on another link than the one the loop holds there")
-        return found.pose
-    inner = Reader({"at": place}, entry.where)
-    if hasattr(place, "__len__") and len(place) in TRANSFORM_ROWS:
-        pose = inner.transform("at", NO_TRANSFORM)
-    else:
-        x, y, z = inner.triple("at")
-        pose = (1.0, 0.0, 0.0, x), (0.0, 1.0, 0.0, y), (0.0, 0.0, 1.0, z), (0.0, 0.0, 0.0, 1.0)
-    return compose(frames[link], pose) if link in frames else pose
-
-
-def _passive(robot: Description, loop: LoopModel) -> tuple[str, ...]:
-    """The joints of a loop that no motor moves: those whose largest torque is zero."""
-    mechanism, carriers = robot.mechanism(), robot.carriers
-    one, two = (carriers[i] if i >= 0 else -1 for i in loop.links)
-    inside = [robot.rows[i] for way in mechanism.between((one, two)) for i in way]
-    return tuple(row.name for row in inside if row.max_torque == 0 and row.mimic is None)
-
-
-def written(robot: Description) -> Iterator[dict[str, Any]]:
-    """The loops and differentials of a robot as tables that `close` reads."""
-    links = Links(tuple(link.name for link in robot.links))
-    for follower in robot.followers:
-        if follower.mimic and follower.mimic.others:
-            terms = dict(follower.mimic.leaders)
-            yield {"kind": "differential", "joint": follower.name, "terms": terms, "offset": follower.mimic.offset}
-    for loop in robot.loops:
-        names = [links.said(i) for i in loop.links]
-        row = {"name": loop.name, "kind": "weld" if loop.weld else "point", "links": names, "at": loop.poses}
-        yield {**row, "dependent": loop.dependent, "reference": dict(loop.reference)}
-
-
-def from_tree(robot: Description, loop: TreeLoop) -> LoopModel | None:
-    """A loop of a file, held by forces; None where one of its links is not in the robot, or both are of one body."""
-    if not set(loop.links) <= set(robot.frame_names):
-        return None
-    one, two = (robot.frame(name) for name in loop.links)
-    poses = tuple(compose(frame.pose, transform(pose)) for frame, pose in zip((one, two), loop.poses, strict=True))
-    if one.link == two.link:
-        return None
-    return LoopModel(loop.name, (one.link, two.link), (poses[0], poses[1]), loop.weld)
-
-
-def with_loop(robot: AnyRobot, loop: LoopModel, reference: Mapping[str, float] | None = None) -> AnyRobot:
+def with_loop(robot: AnyDescription, loop: LoopModel, reference: Mapping[str, float] | None = None) -> AnyDescription:
     """The robot with a loop closed.
 
     `reference` says about where the joints of the loop are when it is closed; of the two ways to put a loop together
@@ -168,13 +61,13 @@ def with_loop(robot: AnyRobot, loop: LoopModel, reference: Mapping[str, float] |
             raise unknown(f"joint of {robot.name} in the reference of loop {loop.name!r}", name, names)
     if not loop.dependent:
         return replace(robot, loops=(*robot.loops, loop))
-    cut = _Cut(robot, loop, dict(reference or {}))
-    closed: AnyRobot = cut.coupled() or cut.embedded()
+    cut = _OpenLoop(robot, loop, dict(reference or {}))
+    closed: AnyDescription = cut.coupled() or cut.embedded()
     return closed
 
 
 @dataclass
-class _Cut:
+class _OpenLoop:
     """A robot with a loop that is about to be closed: still with all joints of it moving by themselves."""
 
     robot: Any
@@ -255,11 +148,11 @@ class _Cut:
         entries = [self._place(name) for name in self.loop.dependent]
         joints = [self.names.index(name) for name in self.loop.dependent]
         q, smallest = q.copy(), math.inf
-        for _ in range(STEPS):
+        for _ in range(MAX_NEWTON_STEPS):
             there, loop = self._rows(q)
             e = np.array(gap(there, loop), float)
             smallest = min(smallest, float(np.linalg.norm(e)))
-            if np.linalg.norm(e) <= CLOSED * self._size(there, loop):
+            if np.linalg.norm(e) <= MAX_LOOP_GAP * self._size(there, loop):
                 return q
             columns = ends(there, loop).columns
             J = np.array([[*columns[i].l] for i in joints], float).T
@@ -299,7 +192,7 @@ class _Cut:
         normal = next(iter(turning.values()))
         for i, column in found.columns.items():
             off = np.cross(normal, turning[i]) if i in turning else normal @ np.array(column.l, float)
-            if np.linalg.norm(off) > PARALLEL:
+            if np.linalg.norm(off) > MAX_AXIS_ANGLE:
                 raise self.fail(
                     f"{self.names[i]} does not move in the plane of the others; expected parallel axes, or no "
                     "dependent joints, so that forces hold it"
@@ -308,7 +201,7 @@ class _Cut:
     def _check_regular(self) -> None:
         columns = ends(*self._rows(self.q)).columns
         u, v = (np.array(columns[self.names.index(name)].l, float) for name in self.loop.dependent)
-        if np.linalg.norm(np.cross(u, v)) <= SINGULAR * np.linalg.norm(u) * np.linalg.norm(v):
+        if np.linalg.norm(np.cross(u, v)) <= MIN_LOOP_DETERMINANT * np.linalg.norm(u) * np.linalg.norm(v):
             raise self.fail(
                 f"at its reference it does not say where {' and '.join(self.loop.dependent)} are: it is singular "
                 "there; expected another reference"
@@ -326,7 +219,7 @@ class _Cut:
 
         def off(assembly: int) -> float:
             found = self._solution(self.q, assembly).items()
-            return sum(_apart(self.mechanism, i, at, self.q[self._place(self.names[i])]) for i, at in found)
+            return sum(_joint_distance(self.mechanism, i, at, self.q[self._place(self.names[i])]) for i, at in found)
 
         return min((1, -1), key=off)
 
@@ -345,7 +238,7 @@ class _Cut:
                 return None
             offset = self._at(self.names[d]) - sum(factor * self._at(name) for name, factor in terms)
             mimics[self.names[d]] = Mimic(*terms[0], offset, d, tuple(terms[1:]))
-        return following(self.robot, mimics)
+        return with_followers(self.robot, mimics)
 
     def _at(self, name: str) -> float:
         """Where a joint is at the reference."""
@@ -355,14 +248,17 @@ class _Cut:
         """By how much each dependent joint moves with a coordinate, if that is once, not or once back everywhere."""
         start = self._solution(self.q, self.probe.assembly)
         found: list[dict[int, float]] = []
-        for by in AROUND:
+        for by in PROPORTION_OFFSETS:
             q = self.q.copy()
             q[self._place(name)] += by
             changes = {
                 d: math.remainder(at - start[d], math.tau) for d, at in self._solution(q, self.probe.assembly).items()
             }
             near = {
-                d: float(f) for d, change in changes.items() for f in (-1, 0, 1) if abs(change - f * by) < PROPORTIONAL
+                d: float(f)
+                for d, change in changes.items()
+                for f in (-1, 0, 1)
+                if abs(change - f * by) < PROPORTION_TOLERANCE
             }
             found.append(near)
         return found[0] if len(found[0]) == len(start) and all(one == found[0] for one in found) else None
@@ -378,68 +274,9 @@ class _Cut:
         own = {joint.name for joint in self.robot.joints}
         reference = tuple((self.names[i], self._at(self.names[i])) for i in self.inside if self.names[i] in own)
         closed = replace(self.loop, assembly=self.probe.assembly, reference=reference)
-        robot = following(replace(self.robot, loops=()), mimics)
+        robot = with_followers(replace(self.robot, loops=()), mimics)
         return replace(robot, loops=(*self.robot.loops, closed))
 
 
-def following(robot: AnyRobot, mimics: Mapping[str, Mimic]) -> AnyRobot:
-    """The robot with some of its joints following others."""
-    led = [*robot.followers, *(replace(j, mimic=mimics[j.name]) for j in robot.joints if j.name in mimics)]
-    return replace(
-        robot,
-        joints=tuple(joint for joint in robot.joints if joint.name not in mimics),
-        followers=tuple(sorted(led, key=lambda joint: joint.mimic.place if joint.mimic else 0)),
-    )
-
-
-def angle_of(at: Scalar) -> float:
-    """A position as a number."""
-    return math.atan2(float(at.sin()), float(at.cos())) if isinstance(at, Angle) else float(at)
-
-
-def _apart(mechanism: Mechanism, i: int, one: float, two: float) -> float:
+def _joint_distance(mechanism: Mechanism, i: int, one: float, two: float) -> float:
     return abs(one - two) if mechanism.joints[i].prismatic else abs(math.remainder(one - two, math.tau))
-
-
-def with_differential(robot: AnyRobot, joint: str, terms: Mapping[str, float], offset: float = 0.0) -> AnyRobot:
-    """The robot with a joint at the sum of others times factors, plus an offset: a differential."""
-    names = [row.name for row in robot.rows]
-    moving = [own.name for own in robot.joints]
-    if not isinstance(terms, Mapping):
-        raise InputError(f"terms = {terms!r}: expected numbers by the names of joints, such as {{'left': 0.5}}")
-    for what, value in (*((f"the factor of {name!r}", factor) for name, factor in terms.items()), ("offset", offset)):
-        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
-            raise InputError(f"robot {robot.name!r}, differential of {joint!r}: {what} is {value!r}; expected a number")
-    for name in (joint, *terms):
-        if name not in names:
-            raise unknown(f"joint of {robot.name}", name, names)
-        if name not in moving:
-            raise ModelError(f"robot {robot.name!r}: {name!r} follows other joints already; expected one that does not")
-    if not terms or joint in terms:
-        raise ModelError(
-            f"robot {robot.name!r}: {joint!r} is to follow {', '.join(terms) or 'nothing'}; expected other joints"
-        )
-    (leader, factor), *others = terms.items()
-    mimic = Mimic(leader, float(factor), float(offset), names.index(joint), tuple((n, float(f)) for n, f in others))
-    return following(robot, {joint: mimic})
-
-
-def apart(robot: Description, q: Sequence[float], mechanism: Mechanism | None = None) -> str | None:
-    """The name of the first loop that cannot close at a position; None if all can. `mechanism` has other lengths."""
-    mechanism = mechanism or robot.mechanism()
-    for k, loop in enumerate(robot.loops):
-        if loop.dependent:
-            there = placed(replace(mechanism, loops=mechanism.loops[: k + 1]), q)
-            at = there.loops[-1].at
-            if not all(math.isfinite(angle_of(at[i])) for i in there.loops[-1].dependent):
-                return loop.name
-    return None
-
-
-def ending(robot: Description, q: Sequence[float], within: float) -> str | None:
-    """The name of the first loop that is this near to its end, by the sine of an angle, or beyond; None if none is."""
-    names = [loop.name for loop in robot.loops if loop.dependent]
-    for name, (across, whole) in zip(names, openings(placed(robot.mechanism(), q)), strict=True):
-        if not float(across) > within * within * float(whole):
-            return name
-    return None

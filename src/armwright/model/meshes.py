@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import os.path
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,78 +33,32 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NoReturn
 
 from armwright.errors import ModelError
+from armwright.model.packages import SCHEME, MissingFile, ReadableFolders, checked_packages, model_folder
+from armwright.model.refusal import OutsideFolder, Refused
 
-SCHEME = "package://"
-LONGEST = 1000
+MAX_NAME_CHARS = 1000
 """Characters of a name."""
-
-BESIDE_MESHES = ("urdf", "robots", "xacro", "mjcf")
-"""Folders that hold robot files only; the meshes are in one next to them."""
 
 
 _ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # of two letters at least: one is a drive
-
-
-class Outside(Exception):  # noqa: N818
-    """What is wrong with a name; whoever catches it knows the line."""
 
 
 class MissingMeshError(ModelError):
     """A mesh that is in none of the folders it may be in."""
 
 
-def model_folder(own: Path) -> Path:
-    """The folder that the files of a robot whose file is in `own` must be in."""
-    package = next((f for f in (own, *own.parents) if (f / "package.xml").is_file()), None)
-    around = package or (own.parent if own.name in BESIDE_MESHES else own)
-    return own if _private(around) else around
-
-
-def _private(folder: Path) -> bool:
-    """Whether it holds other things than a robot: at the root of the file system, for temporary files, a home."""
-    private = {Path(tempfile.gettempdir()).resolve(), Path("/var/tmp")}
-    with suppress(OSError, RuntimeError):  # nobody has a home here
-        private.add(Path.home().resolve())
-    return len(folder.parts) <= 2 or folder in private or _of_a_user(folder)
-
-
-def _of_a_user(folder: Path) -> bool:
-    """Whether it is somebody's home: /home/name, C:\\Users\\name."""
-    return len(folder.parts) == 3 and folder.parts[1].lower() in ("home", "users")
-
-
-def given(packages: Mapping[str, str | Path] | None) -> dict[str, Path]:
-    """The folders of packages as the user gave them, checked."""
-    if packages is None:
-        return {}
-    if not isinstance(packages, Mapping):
-        raise ModelError(f"packages = {packages!r}; expected a mapping of names to folders, as in {{'name': 'folder'}}")
-    return {name: _folder(name, folder) for name, folder in packages.items()}
-
-
-def _folder(name: str, folder: str | Path) -> Path:
-    if not isinstance(name, str) or not isinstance(folder, (str, Path)):
-        raise ModelError(f"packages[{name!r}] = {folder!r}; expected the name of a package, and its folder as a path")
-    try:
-        path = Path(folder).resolve()
-        there = path.is_dir()
-    except (OSError, ValueError, RuntimeError):  # too long, with a NUL, a loop of links
-        there = False
-    if not there:
-        raise ModelError(f"packages[{name!r}] = {str(folder)!r} is not a folder")
-    return path
-
-
 @dataclass(frozen=True)
-class Places:
+class MeshFolders:
     """Where the meshes of a robot file may be: in the model's folder, and in the packages that the user named."""
 
     file: str
     packages: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def around(cls, file: str | Path, packages: Mapping[str, str | Path] | None = None) -> Places:
-        return cls(os.path.abspath(file), tuple((name, str(folder)) for name, folder in given(packages).items()))
+    def around(cls, file: str | Path, packages: Mapping[str, str | Path] | None = None) -> MeshFolders:
+        return cls(
+            os.path.abspath(file), tuple((name, str(folder)) for name, folder in checked_packages(packages).items())
+        )
 
     @cached_property
     def own(self) -> Path:
@@ -129,9 +82,9 @@ class Places:
     def kept(self, name: str, what: str = "mesh") -> str:
         """A name as it is kept; `Outside` if it leads out of the folders."""
         text = name.replace("\\", "/").strip()
-        if not text or len(text) > LONGEST or not text.isprintable():
-            raise Outside(
-                f"{what} {name[:80]!r} is not the name of a file; expected 1 to {LONGEST} printable characters"
+        if not text or len(text) > MAX_NAME_CHARS or not text.isprintable():
+            raise OutsideFolder(
+                f"{what} {name[:80]!r} is not the name of a file; expected 1 to {MAX_NAME_CHARS} printable characters"
             )
         scheme, separator, rest = text.partition("://")
         scheme = scheme.lower()
@@ -165,16 +118,16 @@ class Places:
 
     def find(self, name: str, packages: Mapping[str, str | Path] | None = None) -> Path:
         """The file that a kept name means; an error if it is missing, or a link that leads out."""
-        from armwright.model.xacro.evaluate import Refused  # noqa: PLC0415  (only when a mesh is asked for)
-        from armwright.model.xacro.folders import Folders, Missing  # noqa: PLC0415
-
         if not name.startswith(SCHEME):
             raise MissingMeshError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
-        folders, here = Folders(self.root, {**self.folders, **given(packages)}), self.own / Path(self.file).name
+        folders, here = (
+            ReadableFolders(self.root, {**self.folders, **checked_packages(packages)}),
+            self.own / Path(self.file).name,
+        )
         try:
             return folders.file(name, here)
         except Refused as error:
-            if not isinstance(error, Missing):
+            if not isinstance(error, MissingFile):
                 raise ModelError(f"{self.file}: mesh {error}") from None
             for path in self._ends(name, folders.packages.values()):
                 with suppress(Refused):
@@ -183,15 +136,12 @@ class Places:
 
     def exact(self, name: str, what: str = "mesh") -> Path:
         """The file that a kept name means, and no other of that ending; an error if it is missing or leads out."""
-        from armwright.model.xacro.evaluate import Refused  # noqa: PLC0415
-        from armwright.model.xacro.folders import Folders, Missing  # noqa: PLC0415
-
         try:
-            return Folders(self.root, self.folders).file(name, self.own / Path(self.file).name)
-        except Missing as error:
+            return ReadableFolders(self.root, self.folders).file(name, self.own / Path(self.file).name)
+        except MissingFile as error:
             raise MissingMeshError(f"{what} {error}") from None
         except Refused as error:
-            raise Outside(f"{what} {error}") from None
+            raise OutsideFolder(f"{what} {error}") from None
 
     def _ends(self, name: str, folders: Iterable[Path]) -> Iterator[Path]:
         """Where a file may be whose package is elsewhere: the longest end of its name first, in all folders."""
@@ -202,7 +152,7 @@ class Places:
 
 def _refuse(what: str, name: str, why: str) -> NoReturn:
     seen = ", or load the robot without what is only seen: visuals=False" if what == "mesh" else ""
-    raise Outside(
+    raise OutsideFolder(
         f"{what} {name[:80]!r} {why}; expected a name within it. Name its folder, if it is to be read, "
         f"packages={{name: folder}}{seen}"
     )

@@ -56,7 +56,7 @@ class Mimic:
         return straight + sum(k * position(self.joint) ** power for power, k in enumerate(self.curve, start=2))
 
 
-class Cycle(Exception):  # noqa: N818
+class MimicCycle(Exception):  # noqa: N818
     """Joints that follow each other in a ring; whoever catches it knows where they are."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ class Cycle(Exception):  # noqa: N818
         return f", by way of {', '.join(others)}" if others else ""
 
 
-def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
+def resolve_mimics(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
     """How each joint that follows another follows the one at the end of the line, which follows none; or a `Cycle`."""
     found: dict[str, Mimic] = {}
     for start in follows:
@@ -79,7 +79,7 @@ def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
         while name in follows and name not in found:
             if name in way:
                 ring = list(way)
-                raise Cycle(ring[ring.index(name) :])
+                raise MimicCycle(ring[ring.index(name) :])
             way[name] = follows[name]
             name = follows[name].joint
         for name, mimic in reversed(way.items()):

@@ -8,8 +8,11 @@ import numpy as np
 
 from armwright.arrays import whole_number
 from armwright.errors import InputError
-from armwright.model.description import Description, JointModel, LinkModel, Tensor, parted, six, tensor, triple
-from armwright.model.freedoms import KINDS, rows_of
+from armwright.model.description import Description
+from armwright.model.followers import split_followers
+from armwright.model.joint_types import COMPOUND_TYPES, freedoms_of
+from armwright.model.records import JointModel, LinkModel
+from armwright.model.transforms import Tensor, tensor, tensor_entries, triple
 
 
 def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description:
@@ -35,7 +38,7 @@ def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description
 
 
 def random_tree(
-    n: int, seed: int, kinds: Sequence[str] = ("revolute", "prismatic", *KINDS), floating: bool = False
+    n: int, seed: int, kinds: Sequence[str] = ("revolute", "prismatic", *COMPOUND_TYPES), floating: bool = False
 ) -> Description:
     """n bodies, each on a joint of any of the given kinds, hung on the base or on any of those before it.
 
@@ -50,10 +53,10 @@ def random_tree(
         alpha, theta, gamma = rng.uniform(-np.pi, np.pi, 3).tolist()
         a, d, y, z = rng.uniform(-0.5, 0.5, 4).tolist()
         placed = JointModel(f"joint{i + 1}", "revolute", alpha, a, d, theta, gamma=gamma, y=y, z=z)
-        rows.extend(rows_of(kind, placed, pitch=0.1))
+        rows.extend(freedoms_of(kind, placed, pitch=0.1))
         mass, com = float(rng.uniform(0.5, 5.0)), triple(rng.uniform(-0.25, 0.25, 3))
         links.append(LinkModel(f"link{i + 1}", mass, com, _tensor(rng, mass)))
-    joints, followers = parted(rows)
+    joints, followers = split_followers(rows)
     source = f"random tree, n = {n}, seed = {seed}"
     return Description(
         f"tree{n}_{seed}", joints, tuple(links), source=source, followers=followers, parents=tuple(parents)
@@ -64,4 +67,4 @@ def _tensor(rng: np.random.Generator, mass: float) -> Tensor:
     x, y, z = mass * rng.uniform(0.05, 0.2, 3) ** 2  # second moments along three axes
     R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     inertia = R @ np.diag([y + z, x + z, x + y]) @ R.T
-    return tensor(six((inertia + inertia.T) / 2))
+    return tensor(tensor_entries((inertia + inertia.T) / 2))

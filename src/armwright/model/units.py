@@ -22,15 +22,20 @@ from armwright.errors import ModelError, nearest
 Dimension: TypeAlias = tuple[int, int, int, int]
 """Powers of kilogram, metre, second and radian."""
 
-MASSES, LENGTHS, TIMES, ANGLES = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
-FORCES = (1, 1, -2, 0)
-SHORT = {"Nm": "N m", "Nmm": "N mm", "kNm": "kN m", "Nms": "N m s", "rpm": "turn/min"}
+MASS_POWERS, LENGTH_POWERS, TIME_POWERS, ANGLE_POWERS = (
+    (1, 0, 0, 0),
+    (0, 1, 0, 0),
+    (0, 0, 1, 0),
+    (0, 0, 0, 1),
+)
+FORCE_POWERS = (1, 1, -2, 0)
+UNIT_ABBREVIATIONS = {"Nm": "N m", "Nmm": "N mm", "kNm": "kN m", "Nms": "N m s", "rpm": "turn/min"}
 """Products that are usually written as one word."""
 
-DEEPEST = 3
+MAX_LIST_DEPTH = 3
 """Lists within each other that may hold numbers: a tensor has rows."""
 
-LONGEST_TEXT = 80
+MAX_QUANTITY_CHARS = 80
 """Characters of a number with its unit."""
 
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
@@ -65,17 +70,18 @@ class Unit:
             return math.copysign(math.inf, value)
 
 
-DEGREE = Unit(ANGLES, Fraction(1, 180), 1)
-NAMED = {
-    "m": Unit(LENGTHS), "mm": Unit(LENGTHS, Fraction(1, 1000)), "cm": Unit(LENGTHS, Fraction(1, 100)),
-    "um": Unit(LENGTHS, Fraction(1, 10**6)), "µm": Unit(LENGTHS, Fraction(1, 10**6)),
-    "in": Unit(LENGTHS, Fraction(254, 10**4)), "ft": Unit(LENGTHS, Fraction(3048, 10**4)),
-    "rad": Unit(ANGLES), "mrad": Unit(ANGLES, Fraction(1, 1000)),
-    "turn": Unit(ANGLES, Fraction(2), 1), "rev": Unit(ANGLES, Fraction(2), 1),
+DEGREE = Unit(ANGLE_POWERS, Fraction(1, 180), 1)
+UNITS_BY_NAME = {
+    "m": Unit(LENGTH_POWERS), "mm": Unit(LENGTH_POWERS, Fraction(1, 1000)), "cm": Unit(LENGTH_POWERS, Fraction(1, 100)),
+    "um": Unit(LENGTH_POWERS, Fraction(1, 10**6)), "µm": Unit(LENGTH_POWERS, Fraction(1, 10**6)),
+    "in": Unit(LENGTH_POWERS, Fraction(254, 10**4)), "ft": Unit(LENGTH_POWERS, Fraction(3048, 10**4)),
+    "rad": Unit(ANGLE_POWERS), "mrad": Unit(ANGLE_POWERS, Fraction(1, 1000)),
+    "turn": Unit(ANGLE_POWERS, Fraction(2), 1), "rev": Unit(ANGLE_POWERS, Fraction(2), 1),
     **dict.fromkeys(("deg", "degree", "degrees", "°"), DEGREE),
-    "kg": Unit(MASSES), "g": Unit(MASSES, Fraction(1, 1000)), "lb": Unit(MASSES, Fraction(45359237, 10**8)),
-    "s": Unit(TIMES), "ms": Unit(TIMES, Fraction(1, 1000)), "min": Unit(TIMES, Fraction(60)),
-    "N": Unit(FORCES), "kN": Unit(FORCES, Fraction(1000)), "mN": Unit(FORCES, Fraction(1, 1000)),
+    "kg": Unit(MASS_POWERS), "g": Unit(MASS_POWERS, Fraction(1, 1000)),
+    "lb": Unit(MASS_POWERS, Fraction(45359237, 10**8)),
+    "s": Unit(TIME_POWERS), "ms": Unit(TIME_POWERS, Fraction(1, 1000)), "min": Unit(TIME_POWERS, Fraction(60)),
+    "N": Unit(FORCE_POWERS), "kN": Unit(FORCE_POWERS, Fraction(1000)), "mN": Unit(FORCE_POWERS, Fraction(1, 1000)),
 }  # fmt: skip
 
 
@@ -109,7 +115,7 @@ PITCH = Quantity("a pitch", "m/rad", "5 mm/turn")
 ACCELERATION = Quantity("an acceleration", "m/s^2", "9.81 m/s^2")
 LINE_DENSITY = Quantity("a mass per length", "kg/m", "2 kg/m")
 
-OF_FILE = {"length": LENGTH, "angle": ANGLE, "mass": MASS, "inertia": INERTIA}
+FILE_QUANTITIES = {"length": LENGTH, "angle": ANGLE, "mass": MASS, "inertia": INERTIA}
 """The quantities of which a file may name the unit that its numbers are in."""
 
 
@@ -120,19 +126,23 @@ class WrongUnit(Exception):  # noqa: N818
 @lru_cache(maxsize=256)
 def unit_of(text: str) -> Unit:
     """The unit of that name, or the product of several."""
-    text = SHORT.get(text.strip(), text.strip())
+    text = UNIT_ABBREVIATIONS.get(text.strip(), text.strip())
     unit, rest, power = Unit((0, 0, 0, 0)), text, 1
     while rest:
         found = _FACTOR.match(rest)
         if found is None:
             raise WrongUnit(f"{text!r} is not a unit; expected one such as 'mm', 'deg/s' or 'kg mm^2'")
-        if found[1] in SHORT:
-            one = unit_of(SHORT[found[1]])
-        elif found[1] in NAMED:
-            one = NAMED[found[1]]
+        if found[1] in UNIT_ABBREVIATIONS:
+            one = unit_of(UNIT_ABBREVIATIONS[found[1]])
+        elif found[1] in UNITS_BY_NAME:
+            one = UNITS_BY_NAME[found[1]]
         else:
-            near = nearest(found[1], NAMED)
-            guess = f"; did you mean {near!r}?" if near else f"; known are {', '.join((*NAMED, *SHORT))}"
+            near = nearest(found[1], UNITS_BY_NAME)
+            guess = (
+                f"; did you mean {near!r}?"
+                if near
+                else f"; known are {', '.join((*UNITS_BY_NAME, *UNIT_ABBREVIATIONS))}"
+            )
             raise WrongUnit(f"unknown unit {found[1]!r}{guess}")
         raised = int(found[2]) if found[2] else {"²": 2, "³": 3}.get(found[3] or "", 1)
         unit = unit.times(one, power * raised)
@@ -144,9 +154,9 @@ def unit_of(text: str) -> Unit:
     return unit
 
 
-def read(text: str, quantity: Quantity) -> float | None:
+def read_quantity(text: str, quantity: Quantity) -> float | None:
     """A number with its unit in SI; None for a text that is not one."""
-    if len(text) > LONGEST_TEXT:
+    if len(text) > MAX_QUANTITY_CHARS:
         return None
     if found := _QUANTITY.fullmatch(text):
         number, pi, divisor, written = float(found[1]), found[2], found[3], found[4]
@@ -158,12 +168,14 @@ def read(text: str, quantity: Quantity) -> float | None:
         return None
     unit = unit_of(written)
     if unit.dimension not in [one.dimension for one in quantity.units]:
-        kind = next((f"a unit of {q.name}" for q in KNOWN if q.units[0].dimension == unit.dimension), "another unit")
+        kind = next(
+            (f"a unit of {q.name}" for q in QUANTITIES if q.units[0].dimension == unit.dimension), "another unit"
+        )
         raise WrongUnit(f"{text!r}: {written!r} is {kind}; expected {quantity.name} such as {quantity.example!r}")
     return unit.in_si(number * math.pi / float(divisor or 1) if pi else number)
 
 
-KNOWN = (
+QUANTITIES = (
     *(LENGTH, ANGLE, MASS, INERTIA, RATE, SPEED, TORQUE, FORCE, TURNING_FRICTION, SLIDING_FRICTION, PITCH),
     *(ACCELERATION, LINE_DENSITY, TURNING_STIFFNESS, SLIDING_STIFFNESS),
 )
@@ -177,17 +189,17 @@ class Units:
 
     def of(self, quantity: Quantity) -> Unit:
         """The unit of a quantity: speeds, pitches and masses per length follow lengths, angles and masses."""
-        length, angle, mass, inertia = (self.named.get(key, OF_FILE[key].units[0]) for key in OF_FILE)
+        length, angle, mass, inertia = (self.named.get(key, FILE_QUANTITIES[key].units[0]) for key in FILE_QUANTITIES)
         own = {LENGTH: length, ANGLE: angle, MASS: mass, INERTIA: inertia}
-        second, radian = NAMED["s"], NAMED["rad"]
+        second, radian = UNITS_BY_NAME["s"], UNITS_BY_NAME["rad"]
         own |= {RATE: angle.times(second, -1), SPEED: length.times(second, -1), PITCH: length.times(radian, -1)}
         own |= {LINE_DENSITY: mass.times(length, -1)}
         return own.get(quantity, quantity.units[0])
 
-    def in_si(self, value: Any, quantity: Quantity, depth: int = DEEPEST) -> Any:
+    def in_si(self, value: Any, quantity: Quantity, depth: int = MAX_LIST_DEPTH) -> Any:
         """Numbers, texts with units, and lists of them in SI; whatever else it is stays for the reader to refuse."""
         if isinstance(value, str):
-            number = read(value, quantity)
+            number = read_quantity(value, quantity)
             return value if number is None else number
         if isinstance(value, memoryview):
             value = np.asarray(value)
@@ -211,9 +223,13 @@ def units_of(given: Any) -> Units:
         return Units({key: _named(key, unit) for key, unit in given.items()})
     named: dict[str, Unit] = {}
     for text in [given] if isinstance(given, str) else given if isinstance(given, Sequence) else [given]:
-        key = next((key for key in OF_FILE if isinstance(text, str) and _fits(text, OF_FILE[key])), None)
+        key = next(
+            (key for key in FILE_QUANTITIES if isinstance(text, str) and _fits(text, FILE_QUANTITIES[key])), None
+        )
         if key is None:
-            raise WrongUnit(f"units = {given!r}: {text!r} is no unit of {' or '.join(OF_FILE)}, such as 'mm' or 'deg'")
+            raise WrongUnit(
+                f"units = {given!r}: {text!r} is no unit of {' or '.join(FILE_QUANTITIES)}, such as 'mm' or 'deg'"
+            )
         if key in named:
             raise WrongUnit(f"units = {given!r} has two units of {key}; expected one")
         named[key] = unit_of(text)
@@ -225,14 +241,14 @@ def _fits(text: str, quantity: Quantity) -> bool:
 
 
 def _named(key: str, text: Any) -> Unit:
-    if key not in OF_FILE:
-        raise WrongUnit(f"unknown quantity {key!r}; expected {', '.join(OF_FILE)}")
-    if not isinstance(text, str) or not _fits(text, OF_FILE[key]):
-        example = OF_FILE[key].example.split(maxsplit=1)[1]
+    if key not in FILE_QUANTITIES:
+        raise WrongUnit(f"unknown quantity {key!r}; expected {', '.join(FILE_QUANTITIES)}")
+    if not isinstance(text, str) or not _fits(text, FILE_QUANTITIES[key]):
+        example = FILE_QUANTITIES[key].example.split(maxsplit=1)[1]
         raise WrongUnit(f"{key} = {text!r}: expected a unit of {key}, such as {example!r}")
     return unit_of(text)
 
 
-def refused(error: WrongUnit, where: str) -> ModelError:
+def unit_error(error: WrongUnit, where: str) -> ModelError:
     """The error to raise for a wrong unit at a place."""
     return ModelError(f"{where}: {error}")

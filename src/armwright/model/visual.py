@@ -21,9 +21,10 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ModelError
-from armwright.model.description import NO_TRANSFORM, Transform, Triple, transform, triple
-from armwright.model.meshes import Outside, Places
-from armwright.model.values import Reader
+from armwright.model.meshes import MeshFolders
+from armwright.model.refusal import OutsideFolder
+from armwright.model.table_reader import Reader
+from armwright.model.transforms import IDENTITY_TRANSFORM, Transform, Triple, transform, triple
 
 Colour: TypeAlias = tuple[float, float, float, float]
 
@@ -34,14 +35,14 @@ class Mesh:
 
     file: str
     scale: Triple = (1.0, 1.0, 1.0)
-    places: Places | None = field(default=None, compare=False, repr=False)
+    places: MeshFolders | None = field(default=None, compare=False, repr=False)
 
     def find(self, packages: Mapping[str, str | Path] | None = None) -> Path:
         """The file on this machine; `packages` says where packages are, besides what was said on loading.
 
         A `ModelError` if it is missing, or lies outside of the model's folder and of the packages.
         """
-        return (self.places or Places.around("robot")).find(self.file, packages)
+        return (self.places or MeshFolders.around("robot")).find(self.file, packages)
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,17 @@ SOLIDS: dict[str, Callable[..., Solid]] = {
 }
 """The shapes that are known by their lengths, in the order of `lengths`."""
 
-HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "sphere": (1,), "capsule": (1, 0.5), "ellipsoid": (1, 1, 1)}
+MUJOCO_SIZE_FACTORS = {
+    "box": (0.5, 0.5, 0.5),
+    "cylinder": (1, 0.5),
+    "sphere": (1,),
+    "capsule": (1, 0.5),
+    "ellipsoid": (1, 1, 1),
+}
 """What MuJoCo counts of each length: all of a radius, half of a side."""
 
 
-def lengths(shape: Solid) -> tuple[str, tuple[float, ...]]:
+def shape_lengths(shape: Solid) -> tuple[str, tuple[float, ...]]:
     """What files call a shape, and its lengths: all sides, all radii, or radius and length."""
     values = astuple(shape)
     return type(shape).__name__.lower(), values[0] if isinstance(values[0], tuple) else values
@@ -98,14 +105,14 @@ class Visual:
     """A shape, its pose in the frame of the link it is on, its colour if it has one, and its name ("" for none)."""
 
     shape: Shape
-    pose: Transform = NO_TRANSFORM
+    pose: Transform = IDENTITY_TRANSFORM
     rgba: Colour | None = None
     name: str = ""
 
     def moved(self, T: Array | Transform) -> Visual:
         """The same seen from a frame in which its own frame is T."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return replace(self, pose=as_pose(np.asarray(T) @ np.asarray(self.pose)))
+            return replace(self, pose=visual_pose(np.asarray(T) @ np.asarray(self.pose)))
 
     def as_row(self) -> dict[str, Any]:
         """What `read` reads, without what it takes for granted."""
@@ -113,58 +120,59 @@ class Visual:
         if isinstance(self.shape, Mesh):
             row |= {"mesh": self.shape.file, "scale": self.shape.scale}
         else:
-            kind, sizes = lengths(self.shape)
+            kind, sizes = shape_lengths(self.shape)
             row[kind] = sizes if len(sizes) > 1 else sizes[0]
         row |= {"pose": self.pose, "rgba": self.rgba, "name": self.name}
-        granted = {"scale": (1.0, 1.0, 1.0), "pose": NO_TRANSFORM, "rgba": None, "name": ""}
+        granted = {"scale": (1.0, 1.0, 1.0), "pose": IDENTITY_TRANSFORM, "rgba": None, "name": ""}
         return {key: value for key, value in row.items() if key not in granted or value != granted[key]}
 
 
-def as_pose(T: Array) -> Transform:
+def visual_pose(T: Array) -> Transform:
     """Plain numbers, and zeros where rounding left next to nothing."""
     if not np.isfinite(T).all():
         raise ModelError("what is seen of a link lies nowhere; check the origins in the file")
     return transform(np.where(np.abs(T) <= 1e-14, 0.0, T))
 
 
-SHAPES = ("mesh", *SOLIDS)
-KEYS = (*SHAPES, "scale", "pose", "rgba", "name")
+SHAPE_KEYS = ("mesh", *SOLIDS)
+VISUAL_KEYS = (*SHAPE_KEYS, "scale", "pose", "rgba", "name")
 
 
-def read(row: Reader, places: Places | None) -> tuple[Visual, ...]:
+def read_visuals(row: Reader, places: MeshFolders | None) -> tuple[Visual, ...]:
     """`visuals` of a table in a TOML file, or of a DH row."""
     entries = row.data.get("visuals", ())
     if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
-        row.fail("visuals", f"visuals = {entries!r} is not a list of tables with keys {', '.join(KEYS)}")
+        row.fail("visuals", f"visuals = {entries!r} is not a list of tables with keys {', '.join(VISUAL_KEYS)}")
     return tuple(
-        _visual(Reader(entry, lambda _key: row.where("visuals")), places or Places.around("robot")) for entry in entries
+        _visual(Reader(entry, lambda _key: row.where("visuals")), places or MeshFolders.around("robot"))
+        for entry in entries
     )
 
 
-def _visual(entry: Reader, places: Places) -> Visual:
-    entry.check_keys(KEYS)
-    kinds = [key for key in SHAPES if key in entry.data]
+def _visual(entry: Reader, places: MeshFolders) -> Visual:
+    entry.check_keys(VISUAL_KEYS)
+    kinds = [key for key in SHAPE_KEYS if key in entry.data]
     if len(kinds) != 1:
-        entry.fail(None, f"a visual has {' and '.join(kinds) or 'no shape'}; expected one of {', '.join(SHAPES)}")
+        entry.fail(None, f"a visual has {' and '.join(kinds) or 'no shape'}; expected one of {', '.join(SHAPE_KEYS)}")
     if "scale" in entry.data and kinds != ["mesh"]:
         entry.fail("scale", f"scale is for a mesh; a {kinds[0]} has its size")
     return Visual(
         _shape(entry, kinds[0], places),
-        entry.transform("pose", NO_TRANSFORM),
+        entry.transform("pose", IDENTITY_TRANSFORM),
         _colour(entry.numbers("rgba", 4)) if "rgba" in entry.data else None,
         entry.text("name", ""),
     )
 
 
-def _shape(entry: Reader, kind: str, places: Places) -> Shape:
+def _shape(entry: Reader, kind: str, places: MeshFolders) -> Shape:
     if kind == "mesh":
         try:
             return Mesh(places.kept(entry.text("mesh", "")), entry.triple("scale", (1.0, 1.0, 1.0)), places)
-        except Outside as error:
+        except OutsideFolder as error:
             entry.fail("mesh", str(error))
     if kind == "sphere":
         return Sphere(entry.at_least_zero("sphere", "a radius in metres"))
-    sizes = entry.numbers(kind, len(HALVES[kind]))
+    sizes = entry.numbers(kind, len(MUJOCO_SIZE_FACTORS[kind]))
     if min(sizes) < 0:
         entry.fail(kind, f"{kind} = {entry.data[kind]!r} has a negative length")
     return SOLIDS[kind](*sizes)
@@ -175,9 +183,9 @@ def _colour(values: Sequence[float]) -> Colour:
     return red, green, blue, opacity
 
 
-def counted(visuals: Sequence[Visual]) -> str:
+def shape_counts(visuals: Sequence[Visual]) -> str:
     """How many there are of each kind, such as '7 meshes, 1 box'."""
     kinds = [type(visual.shape).__name__.lower() for visual in visuals]
     plural = {"mesh": "meshes", "box": "boxes"}
-    counts = ((kind, kinds.count(kind)) for kind in SHAPES if kind in kinds)
+    counts = ((kind, kinds.count(kind)) for kind in SHAPE_KEYS if kind in kinds)
     return ", ".join(f"{n} {kind if n == 1 else plural.get(kind, kind + 's')}" for kind, n in counts)

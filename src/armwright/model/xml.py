@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from armwright.errors import ModelError
 from armwright.files import robot_file
-from armwright.model.description import cos_sin
+from armwright.model.transforms import cos_sin
 
-LARGEST = 32 << 20
+MAX_XML_BYTES = 32 << 20
 """Bytes of a file; descriptions of robots are some hundred kilobytes."""
 
-DEEPEST = 200
-MOST_ELEMENTS = 1_000_000
+MAX_XML_DEPTH = 200
+MAX_XML_ELEMENTS = 1_000_000
 
 _ENCODING = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]*)""")
 
@@ -102,14 +102,14 @@ class Element:
 
 def read(path: str | Path) -> Element:
     """The root element of a file."""
-    return parse(robot_file(path, LARGEST), str(path))
+    return parse(robot_file(path, MAX_XML_BYTES), str(path))
 
 
 def parse(data: bytes | str, file: str = "XML") -> Element:
     """The root element of a document."""
     raw = data.encode() if isinstance(data, str) else data
-    if len(raw) > LARGEST:
-        raise ModelError(f"{file} has {len(raw) >> 20} MB; expected at most {LARGEST >> 20}")
+    if len(raw) > MAX_XML_BYTES:
+        raise ModelError(f"{file} has {len(raw) >> 20} MB; expected at most {MAX_XML_BYTES >> 20}")
     if not raw.removeprefix(BOM_UTF8).strip():
         raise ModelError(f"{file} is empty; expected a robot")
     builder = _Builder(file)
@@ -167,10 +167,10 @@ class _Builder:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
-        if len(self.stack) >= DEEPEST:
-            raise ModelError(f"{self._where()}: elements are nested more than {DEEPEST} deep")
-        if self.count > MOST_ELEMENTS:
-            raise ModelError(f"{self._where()}: more than {MOST_ELEMENTS} elements")
+        if len(self.stack) >= MAX_XML_DEPTH:
+            raise ModelError(f"{self._where()}: elements are nested more than {MAX_XML_DEPTH} deep")
+        if self.count > MAX_XML_ELEMENTS:
+            raise ModelError(f"{self._where()}: more than {MAX_XML_ELEMENTS} elements")
         element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
         if self.stack:
             self.stack[-1].children.append(element)

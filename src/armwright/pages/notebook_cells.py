@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armwright.model.table import as_html
+from armwright.model.printed_tables import as_html
 from armwright.names import shown, tidy
 from armwright.notebook import box, table
 from armwright.pages.report.plot import COLOURS, Plot, per_joint

@@ -11,7 +11,7 @@ import numpy as np
 from armwright import files
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.model.visual import Mesh, Visual, lengths
+from armwright.model.visual import Mesh, Visual, shape_lengths
 from armwright.names import shown
 from armwright.pages.report.page import packed, thinned
 from armwright.pages.report.page import page as page_of
@@ -109,7 +109,7 @@ def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
         row["joint"] = True
     if isinstance(visual.shape, Mesh):
         return row | {"mesh": place[visual.shape]}
-    kind, sizes = lengths(visual.shape)
+    kind, sizes = shape_lengths(visual.shape)
     return row | {"kind": kind, "sizes": [float(x) for x in sizes]}
 
 

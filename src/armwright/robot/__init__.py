@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike
 
 from armwright.errors import ModelError, ModelWarning
 from armwright.files import write
-from armwright.model import toml
-from armwright.model.description import EARTH, Description
-from armwright.model.dh import CONVENTIONS, check_rows
-from armwright.model.loop_closure import close
+from armwright.model import toml, toml_writer
+from armwright.model.description import EARTH_GRAVITY, Description
+from armwright.model.dh_tables import DH_CONVENTIONS, check_rows
+from armwright.model.loop_tables import with_loop_table
+from armwright.model.printed_tables import as_table, follower_count, joint_count
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
-from armwright.model.table import as_table, following, joints_of
 from armwright.names import shown
 from armwright.presentation import ServedPage, present
 from armwright.robot.changes import PerJoint
@@ -55,7 +55,7 @@ class Robot(DynamicRobot):
         convention: str | None = None,
         *,
         name: str = "robot",
-        gravity: ArrayLike = EARTH,
+        gravity: ArrayLike = EARTH_GRAVITY,
         base: ArrayLike | None = None,
         tool: ArrayLike | None = None,
         payload: Mapping[str, Any] | None = None,
@@ -85,7 +85,7 @@ class Robot(DynamicRobot):
         if convention is None:
             raise ModelError(
                 "a DH table means another robot in each convention, and none was named; expected convention='modified' "
-                f"(Craig's), or another of {', '.join(CONVENTIONS)} (docs/notation.md)"
+                f"(Craig's), or another of {', '.join(DH_CONVENTIONS)} (docs/notation.md)"
             )
         check_rows(rows, convention)
         data = {
@@ -116,7 +116,7 @@ class Robot(DynamicRobot):
         return cls.from_fields(toml.read(Path(path)))
 
     @classmethod
-    def from_fields(cls, f: toml.Fields) -> Robot:
+    def from_fields(cls, f: toml.RobotFields) -> Robot:
         """Return the robot of the fields that a TOML reader has found."""
         if f.actuators is not None:
             _, where = f.actuators
@@ -128,7 +128,7 @@ class Robot(DynamicRobot):
             rated_payload=f.rated_payload,
         )  # fmt: skip
         for loop, where in f.loops:
-            robot = close(robot, loop, where, f.table)
+            robot = with_loop_table(robot, loop, where, f.table)
         return robot
 
     def to_toml(self, path: str | Path | None = None) -> str:
@@ -136,22 +136,22 @@ class Robot(DynamicRobot):
 
         Meshes are named as package://folder/file; `packages=` of `load` gives the place of the folder.
         """
-        return _written(toml.write(self), path)
+        return _written(toml_writer.toml_text(self), path)
 
     def to_urdf(self, path: str | Path | None = None) -> str:
         """Return the robot as URDF text, without gravity, and write it to `path` if there is one.
 
         Meshes are named as in `to_toml`.
         """
-        from armwright.model import urdf  # noqa: PLC0415
+        from armwright.model import urdf_writer  # noqa: PLC0415
 
-        return _written(urdf.text(self), path)
+        return _written(urdf_writer.urdf_text(self), path)
 
     def to_mjcf(self, path: str | Path | None = None) -> str:
         """Return the robot as MuJoCo XML, and write it to `path` if there is one. Comments name the meshes."""
         from armwright.model import mjcf  # noqa: PLC0415
 
-        return _written(mjcf.text(self), path)
+        return _written(mjcf.mjcf_text(self), path)
 
     def view(self, *, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None) -> ServedPage:
         """Show the robot on a page with sliders, a tool to drag and live torques (needs viser); returns at once.
@@ -163,8 +163,8 @@ class Robot(DynamicRobot):
         return page
 
     def __repr__(self) -> str:
-        followers = f", {count} following" if (count := following(self)) else ""
-        return f"<Robot {shown(self.name)}: {joints_of(self)} {self.joint_types}{followers}>"
+        followers = f", {count} following" if (count := follower_count(self)) else ""
+        return f"<Robot {shown(self.name)}: {joint_count(self)} {self.joint_types}{followers}>"
 
     def __str__(self) -> str:
         return as_table(self)

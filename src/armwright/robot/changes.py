@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 
 from armwright.errors import InputError, ModelError, ModelWarning
 from armwright.model import toml
-from armwright.model.change import with_drives
-from armwright.model.description import NO_TENSOR, NO_TRANSFORM, Description, compose
-from armwright.model.loop_closure import close, with_differential
-from armwright.model.values import Reader, as_transform
+from armwright.model.description import Description
+from armwright.model.drive_settings import with_drives
+from armwright.model.followers import with_differential
+from armwright.model.loop_tables import with_loop_table
+from armwright.model.table_reader import Reader, as_transform
+from armwright.model.transforms import IDENTITY_TRANSFORM, ZERO_TENSOR, compose
 from armwright.rules.apply import payload_problems
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
@@ -53,10 +55,10 @@ class ChangeableRobot(Description):
         frame = self.frame(name)
         if frame.link < 0:
             raise InputError(f"with_tip: frame {name!r} is fixed to the base; expected one that moves")
-        return replace(self, tip=frame.link, flange=frame.pose, tool=NO_TRANSFORM)
+        return replace(self, tip=frame.link, flange=frame.pose, tool=IDENTITY_TRANSFORM)
 
     def with_payload(
-        self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = NO_TENSOR, *, beside: bool = False
+        self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = ZERO_TENSOR, *, beside: bool = False
     ) -> Self:
         """Return a copy that holds another payload, and warn of an impossible inertia.
 
@@ -66,10 +68,10 @@ class ChangeableRobot(Description):
         beside   add the payload to what the robot holds, as a workpiece to a gripper, in place of replacing it
         """
         body = {"mass": mass, "com": com, "inertia": inertia}
-        payload = toml.make_payload(body, lambda _key: "with_payload")
+        payload = toml.read_payload(body, lambda _key: "with_payload")
         for problem in payload_problems(replace(self, payload=payload)):
             warnings.warn(problem, ModelWarning, stacklevel=2)
-        return replace(self, payload=payload.beside(self.payload) if beside and self.payload else payload)
+        return replace(self, payload=payload.combined(self.payload) if beside and self.payload else payload)
 
     def without_payload(self) -> Self:
         """Return a copy without a payload."""
@@ -127,7 +129,7 @@ class ChangeableRobot(Description):
         kind       "weld" holds whole frames together, "point" their origins
         """
         data = {"links": links, "at": at, "dependent": dependent, "reference": reference, "kind": kind, "name": name}
-        return close(self, data, lambda _key: f"robot {self.name!r}, loop")
+        return with_loop_table(self, data, lambda _key: f"robot {self.name!r}, loop")
 
     def with_differential(self, joint: str, terms: Mapping[str, float], offset: float = 0.0) -> Self:
         """Return a copy in which a joint follows others: its position is the sum of terms times theirs, plus offset."""

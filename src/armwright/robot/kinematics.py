@@ -20,7 +20,7 @@ from armwright.kinematics import (
     joint_rates,
 )
 from armwright.manifold import difference, moved
-from armwright.model.unit import checked_unit
+from armwright.model.unit_vectors import checked_unit_vectors
 from armwright.robot.compiled import CompiledRobot
 
 MAX_SPEED = 1e100
@@ -69,7 +69,7 @@ class KinematicRobot(CompiledRobot):
     def _checked_positions(self, name: str, q: ArrayLike) -> Array:
         array = checked(name, q, (self.nq,), np.dtype(float), "a position")
         check_finite(name, array)
-        return checked_unit(self, name, array)
+        return checked_unit_vectors(self, name, array)
 
     def forward_kinematics(self, q: ArrayLike, frame: str | None = None) -> Array:
         """Return the pose of the tool, or of the frame of that name, in the world; shape (..., 4, 4)."""

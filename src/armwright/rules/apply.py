@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.model.description import Description, JointModel
+from armwright.model.description import Description
+from armwright.model.records import JointModel
 from armwright.rules.body_rules import MAX_LINK_LENGTH, centre_outside
 from armwright.rules.facts import AngleFacts, BodyFacts
 from armwright.rules.joint_rules import angle_in_degrees, limits_in_degrees, long_slide

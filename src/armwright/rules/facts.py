@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.description import Triple
+from armwright.model.transforms import Triple
 from armwright.rules.tensors import TENSOR_SLACK, tensors_agree
 
 MINOR_MASS_SHARE = 0.01

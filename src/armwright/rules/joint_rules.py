@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from armwright.model.description import QUARTER_TURN
+from armwright.model.transforms import QUARTER_TURN
 from armwright.rules.body_rules import MAX_LINK_LENGTH
 from armwright.rules.facts import AngleFacts, JointFacts
 from armwright.rules.problem import Doubt, Rule

@@ -10,7 +10,9 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import Description, JointModel, Payload, Transform, cos_sin
+from armwright.model.description import Description
+from armwright.model.records import JointModel, Payload
+from armwright.model.transforms import Transform, cos_sin
 from armwright.rules.body_rules import MAX_LINK_LENGTH, has_misplaced_centre
 from armwright.rules.facts import AngleFacts, BodyFacts, JointFacts, RobotFacts, is_minor
 from armwright.rules.robot_rules import PAYLOAD_REACH

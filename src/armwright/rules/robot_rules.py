@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from armwright.model.description import Description, meeting_limits, right_angles
+from armwright.model.description import Description
+from armwright.model.followers import limits_with_follower
+from armwright.model.transforms import right_angles
 from armwright.rules.body_rules import MAX_LINK_LENGTH
 from armwright.rules.facts import BodyFacts, RobotFacts
 from armwright.rules.massless_joints import massless_joints
@@ -218,7 +220,7 @@ def conflicting_follower_limits(robot: Description) -> Iterator[Doubt]:
     leaders = {joint.name: joint for joint in robot.joints}
     for follower in robot.followers:
         leader = leaders[follower.mimic.joint] if follower.mimic else follower
-        common = meeting_limits(leader.limits, follower)
+        common = limits_with_follower(leader.limits, follower)
         if common is not None and common[0] >= common[1]:
             text = f"no position meets its limits and those of {leader.name}, which it follows"
             yield Doubt("warning", text, follower.name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from armwright import torque
 from armwright.errors import InputError, UnknownNameError
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.scenario.motions import choice
 from armwright.simulation import events

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from armwright import torque
 from armwright.draws import draws
 from armwright.errors import InputError
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 from armwright.scenario.motions import choice, followed
 from armwright.trajectory import Trajectory
 

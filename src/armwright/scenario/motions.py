@@ -28,8 +28,8 @@ from armwright import trajectory
 from armwright.algebra import Array
 from armwright.errors import InputError, UnreachableError
 from armwright.identify.data import columns_of, joints_of
-from armwright.model.description import NO_TRANSFORM
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
+from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scenario.picking import home
@@ -132,7 +132,7 @@ def _line(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
     elif isinstance(part.data["to"], list) and len(part.data["to"]) == 3:
         last[:3, 3] = part.triple("to")
     else:
-        last = np.array(part.transform("to", NO_TRANSFORM))
+        last = np.array(part.transform("to", IDENTITY_TRANSFORM))
     law = _law(part, float(np.linalg.norm(last[:3, 3] - first[:3, 3])))
     return trajectory.cartesian_line(arm, first, last, law, part.data["q0"], part.text("orientation", "full"))
 

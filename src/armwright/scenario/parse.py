@@ -10,8 +10,8 @@ from typing import Any
 from armwright.errors import InputError, ModelError
 from armwright.files import contents, missing
 from armwright.load import load
-from armwright.model.toml import LARGEST, data_of
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
+from armwright.model.toml_lines import MAX_TOML_BYTES, parse_toml
 from armwright.robot import Robot
 from armwright.scenario.events import event_of, stops_of
 from armwright.scenario.laws import default_law, law_of
@@ -110,14 +110,14 @@ def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
 def read_data(path: str | Path) -> tuple[dict[str, Any], str]:
     """The tables of a scenario, and the file itself."""
     text = text_of(path)
-    return data_of(text, str(path)), text
+    return parse_toml(text, str(path)), text
 
 
 def text_of(path: str | Path) -> str:
     if wrong := missing(path, "a scenario, a .toml file (docs/simulation.md)"):
         raise ModelError(wrong)
     try:
-        return contents(path, LARGEST).decode("utf-8-sig")
+        return contents(path, MAX_TOML_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or error
         raise ModelError(f"cannot read the scenario {path}: {told}; expected a .toml file as UTF-8 text") from None
@@ -133,7 +133,7 @@ def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
-    return made(data_of(text, file), robot, file, folder, text)
+    return made(parse_toml(text, file), robot, file, folder, text)
 
 
 def made(
@@ -147,7 +147,7 @@ def made(
     if not set(MOVING) & set(data):
         lasts = None if arm.balls else picking_pace(arm)
         still = picked_and_placed(arm, None if lasts is None else lasts.duration)
-        scenario = made({**data_of(still, file), **data}, arm, file, folder, text or still)
+        scenario = made({**parse_toml(still, file), **data}, arm, file, folder, text or still)
         return replace(scenario, pace="" if lasts is None else f"pick and place, {lasts.duration:g} s, {lasts}")
     options = _options(top, arm)
     if "phase" in data:
@@ -213,7 +213,7 @@ def robot_in(top: Reader, folder: Path) -> Robot:
 
 def is_scenario(path: Path, others: Collection[str] = OTHERS[:2]) -> bool:
     """Whether a TOML file is a scenario: it has no key of `others`, by default of no robot."""
-    return path.suffix == ".toml" and path.is_file() and not set(others) & set(data_of(text_of(path), path.name))
+    return path.suffix == ".toml" and path.is_file() and not set(others) & set(parse_toml(text_of(path), path.name))
 
 
 def scenarios_in(folder: Path) -> list[Path]:

@@ -12,7 +12,7 @@ import numpy as np
 from armwright import trajectory
 from armwright.algebra import Array
 from armwright.model import toml
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.scenario.events import event_of
 from armwright.scenario.laws import default_law, law_of
@@ -102,5 +102,5 @@ def held(arm: Robot, table: Reader) -> Robot:
     payload = table.data["payload"]
     if not isinstance(payload, Mapping) or "mass" not in payload or set(payload) - {"mass", "com", "inertia"}:
         table.fail("payload", f"payload = {payload!r}: expected {{mass = ..., com = [...], inertia = [...]}}")
-    body = toml.make_payload(payload, lambda _key: table.where("payload"))
+    body = toml.read_payload(payload, lambda _key: table.where("payload"))
     return arm.with_payload(**vars(body)) if body.mass or "inertia" in payload else arm.without_payload()

@@ -27,7 +27,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.kinematics import OPEN
 from armwright.layout import IMPULSE
-from armwright.model.description import JointModel
+from armwright.model.records import JointModel
 from armwright.names import NOISE, shown
 from armwright.notebook import box, lines
 from armwright.simulation.momentum import momentum

@@ -19,8 +19,8 @@ from armwright.draws import Draw, Drawn, Which
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import methods
-from armwright.model.code_sharing import Family
-from armwright.model.vary import check
+from armwright.model.code_sharing import SharedCode
+from armwright.model.robot_parameters import parameter_sizes
 from armwright.robot import Robot
 from armwright.simulation.events import Event, RobotEvent, events_on, started
 from armwright.simulation.gauges import LAST_FINITE
@@ -124,7 +124,7 @@ def simulate_batch(
     begin = _start(planned, q0, qd0)
     planned = replace(planned, events=started(_ending(events_on(robot, events)), begin[0][0]))
     names, values = parameters(vary, drawn=True)
-    shared = planned.family(names) if target == TARGET else Family(planned.robot)
+    shared = planned.family(names) if target == TARGET else SharedCode(planned.robot)
     y, p = _batch(planned, begin, values, shared, rollouts)
     kernel = rollout_of(
         shared.robot, planned.numbers.structure, names, integrator, planned.how.step is not None, dtype, target,
@@ -236,11 +236,11 @@ def parameters(vary: Any, drawn: bool = False) -> tuple[tuple[str, ...], dict[st
 
 
 def _batch(
-    plan: Plan, begin: tuple[Start, Start], values: Mapping[str, Array | Draw], shared: Family, wanted: Any
+    plan: Plan, begin: tuple[Start, Start], values: Mapping[str, Array | Draw], shared: SharedCode, wanted: Any
 ) -> tuple[RolloutColumns, RolloutColumns]:
     """States and open parameters to begin with."""
     given = dict(zip(("q0", "qd0"), begin, strict=True))
-    for name, size in check(plan.robot, tuple(values)).items():
+    for name, size in parameter_sizes(plan.robot, tuple(values)).items():
         given[f"vary[{name!r}]"] = _row(name, values[name], size)
     law, watched, gauged = plan.numbers, plan.watched, plan.gauged
     counts = {name: len(array) for name, (array, _) in given.items() if array.ndim == 2}
@@ -390,7 +390,7 @@ def _viewed(
     found: RolloutResults,
     p: RolloutColumns,
     names: tuple[str, ...],
-    shared: Family,
+    shared: SharedCode,
     dtype: Any,
     target: str,
 ) -> Observables:

@@ -23,7 +23,7 @@ from armwright.integrate import events as python
 from armwright.layout import Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
-from armwright.model.references import joint_place
+from armwright.model.link_names import joint_index
 from armwright.torque import Moment
 from armwright.torque.passive import in_reverse
 from armwright.torque.runtime_parameters import Structure
@@ -77,7 +77,7 @@ def limits(*joints: str | int, terminal: bool | int = True) -> Event:
     """A joint reaches a limit of its range: any that has one, or those that are given by name or number, from 0."""
 
     def on(robot: Description) -> list[RobotEvent]:
-        chosen = [joint_place(robot, joint) for joint in joints] or list(range(robot.n))
+        chosen = [joint_index(robot, joint) for joint in joints] or list(range(robot.n))
         found = []
         for i in chosen:
             joint = robot.joints[i]
@@ -107,7 +107,7 @@ def position(
     levels = _numbers("value", value)
 
     def on(robot: Description) -> list[RobotEvent]:
-        i = joint_place(robot, joint)
+        i = joint_index(robot, joint)
         said = name or f"{robot.joints[i].name} at {_shown(levels[0])}"
         return [RobotEvent(said, JointPosition(_entry(robot, i), levels), direction, terminal)]
 
@@ -121,7 +121,7 @@ def speed(joint: str | int, most: ArrayLike, terminal: bool | int = True, name: 
         raise InputError(f"most = {most!r}: expected a speed above zero")
 
     def on(robot: Description) -> list[RobotEvent]:
-        i = joint_place(robot, joint)
+        i = joint_index(robot, joint)
         said = name or f"{robot.joints[i].name} faster than {_shown(levels[0])}"
         return [RobotEvent(said, JointSpeed(i, levels), 1, terminal)]
 

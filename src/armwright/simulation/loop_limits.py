@@ -15,7 +15,7 @@ from armwright.errors import SimulationError
 from armwright.formulations.parts.loops import openings
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
-from armwright.model.loop_closure import ending
+from armwright.model.loop_positions import loop_near_limit
 
 MIN_LOOP_SINE = 1e-3
 """The sine of an angle from its end, nearer than which no loop moves: its coordinates are then a millionth away."""
@@ -35,7 +35,7 @@ def within_loop_limits(mechanism: Mechanism, rates: Sequence[Scalar]) -> list[Sc
 
 def ended(robot: Description, error: SimulationError, q: Array) -> SimulationError:
     """The same error, or one that names the loop which has ended the motion at q."""
-    if not np.isfinite(q).all() or (loop := ending(robot, q.tolist(), REPORTED_LOOP_SINE)) is None:
+    if not np.isfinite(q).all() or (loop := loop_near_limit(robot, q.tolist(), REPORTED_LOOP_SINE)) is None:
         return error
     return SimulationError(
         f"loop {loop!r} of {robot.name} has reached the end of its range at t = {error.t:.6g} s: it is stretched or "

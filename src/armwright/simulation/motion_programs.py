@@ -29,7 +29,7 @@ from armwright.integrate.tableaus import Steps
 from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
-from armwright.model.vary import varied
+from armwright.model.robot_parameters import mechanism_with
 from armwright.simulation.events import EventStructure
 from armwright.simulation.events import values as watched_values
 from armwright.simulation.gauges import GaugedMoment, GaugeStructure
@@ -113,14 +113,14 @@ def equations_of_motion(
     law, numbers = law.in_graph(graph, "law") if isinstance(law, Structure) else (law, ())
     memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
     values = dict(opened)
-    model = varied(robot, {name: values[name] for name in known}) if known else robot.mechanism()
+    model = mechanism_with(robot, {name: values[name] for name in known}) if known else robot.mechanism()
     at = Moment(graph.input("t"), q, qd, model, memory)
     torques, drag = shared_of(law, at)
     if not is_built_in(law):
         _check_repeated(law, graph, [*torques, *drag], [x for part in shared_of(law, at) for x in part])
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
-    mechanism = varied(robot, values) if values else robot.mechanism()
+    mechanism = mechanism_with(robot, values) if values else robot.mechanism()
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, ReferenceInputs):
         parameters += tuple(law.reference.inputs(graph))
@@ -128,7 +128,7 @@ def equations_of_motion(
     if events is not None:
 
         def seen(frame: str | None) -> Mechanism:
-            return varied(robot.seen_at(frame), values) if values else robot.seen_at(frame).mechanism()
+            return mechanism_with(robot.seen_at(frame), values) if values else robot.seen_at(frame).mechanism()
 
         watched, levels = watched_values(events, graph, at._replace(mechanism=mechanism), seen)
         parameters += tuple(levels)

@@ -20,8 +20,8 @@ from armwright.integrate import POLYNOMIALS, STIFF, method, methods
 from armwright.kinematics import OPEN, fits
 from armwright.layout import Layout
 from armwright.lazy import cached_property
-from armwright.model.code_sharing import Family, family
-from armwright.model.unit import checked_unit
+from armwright.model.code_sharing import SharedCode, shared_code
+from armwright.model.unit_vectors import checked_unit_vectors
 from armwright.robot import Robot
 from armwright.simulation.events import EventQuantity, RobotEvent
 from armwright.simulation.gauges import LAST_FINITE, GaugeRequest
@@ -168,18 +168,18 @@ class Plan:
         events = {"events": self.watched.structure, "directions": directions} if self.events else {}
         return {**events, "gauges": self.gauged.structure} if self.request else events
 
-    def family(self, vary: tuple[str, ...] = ()) -> Family:
+    def family(self, vary: tuple[str, ...] = ()) -> SharedCode:
         """What the robot shares its code with; events, and laws that are not ours, may look at base and tool."""
         if vary not in self._families:
-            self._families[vary] = family(self.robot, vary, moved=is_built_in(self.law) and not self.events)
+            self._families[vary] = shared_code(self.robot, vary, moved=is_built_in(self.law) and not self.events)
         return self._families[vary]
 
     @cached_property
-    def _families(self) -> dict[tuple[str, ...], Family]:
+    def _families(self) -> dict[tuple[str, ...], SharedCode]:
         return {}
 
     @cached_property
-    def shared(self) -> Family:
+    def shared(self) -> SharedCode:
         return self.family()
 
     @cached_property
@@ -418,7 +418,7 @@ def start_state(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: b
             at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
             raise InputError(f"{name}[{', '.join(map(str, at))}] is {array[at]}; expected finite numbers")
         given.append(array)
-    q0 = checked_unit(robot, "q0", given[0])
+    q0 = checked_unit_vectors(robot, "q0", given[0])
     _check_closed(robot, q0)
     return q0, given[1]
 

@@ -36,10 +36,10 @@ from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SimulationError, unknown
 from armwright.graph.program import Program
 from armwright.integrate import method, methods
-from armwright.model.code_sharing import family
+from armwright.model.code_sharing import shared_code
 from armwright.model.description import Description
-from armwright.model.unit import not_unit, of_unit_length
-from armwright.model.vary import check
+from armwright.model.robot_parameters import parameter_sizes
+from armwright.model.unit_vectors import have_unit_length, unit_length_error
 from armwright.robot import Robot
 from armwright.simulation.batch import parameters
 from armwright.simulation.kernels import KEPT
@@ -121,9 +121,9 @@ def stepper(
         raise InputError(too_long(robot, "steps are compiled"))
     names, values = parameters(vary)
     made = with_smooth_friction(robot, smooth)
-    held = {name: np.asarray(values[name], dtype) for name in check(made, names)}
-    shared = family(made, names, moved=False)
-    ends = np.cumsum([0, *check(made, shared.names).values()])
+    held = {name: np.asarray(values[name], dtype) for name in parameter_sizes(made, names)}
+    shared = shared_code(made, names, moved=False)
+    ends = np.cumsum([0, *parameter_sizes(made, shared.names).values()])
     held |= {
         name: np.array(shared.numbers[a:b], dtype) for name, (a, b) in zip(shared.names, pairwise(ends), strict=True)
     }
@@ -154,7 +154,7 @@ class Stepper:
         self._asked = code, integrator, tuple(held), dtype.name, target
         self._kernel = _forward(*self._asked)
         self._plan = np.array([dt / substeps, substeps], dtype)
-        self._sizes = {"q": robot.nq, "qd": robot.n, "tau": robot.n, **check(robot, tuple(held))}
+        self._sizes = {"q": robot.nq, "qd": robot.n, "tau": robot.n, **parameter_sizes(robot, tuple(held))}
         self._one = self._kernel.single(self._checked_one)
         self._few = tuple(np.atleast_1d(value) for value in held.values())
         fits = (value.shape == (self._sizes[name],) for name, value in zip(held, self._few, strict=True))
@@ -410,9 +410,9 @@ class Stepper:
         """Positions whose quaternions are of unit length: others are refused, or nan."""
         if not self.robot.balls:
             return q
-        if (raises or not math.prod(batch)) and (said := not_unit(self.robot, "q", q)):
+        if (raises or not math.prod(batch)) and (said := unit_length_error(self.robot, "q", q)):
             raise InputError(said)
-        return q if raises else np.where(of_unit_length(self.robot, q)[..., None], q, np.nan).astype(self.dtype)
+        return q if raises else np.where(have_unit_length(self.robot, q)[..., None], q, np.nan).astype(self.dtype)
 
     def _into(
         self,

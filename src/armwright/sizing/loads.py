@@ -20,7 +20,7 @@ import numpy as np
 from armwright.actuators.assignment import Mount
 from armwright.algebra import Array, Symmetric, Vector
 from armwright.mechanism import Link, Mechanism
-from armwright.model.description import NO_BODY
+from armwright.model.mechanics import _NO_BODY
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import settled
@@ -150,5 +150,5 @@ def _smooth(mechanism: Mechanism) -> Mechanism:
 def _with_point(mechanism: Mechanism, place: Mount) -> Mechanism:
     """A kilogram at a place, and nothing else."""
     point = Link(1.0, place.point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    links = tuple(point if i == place.link else NO_BODY for i in range(mechanism.n))
+    links = tuple(point if i == place.link else _NO_BODY for i in range(mechanism.n))
     return replace(_smooth(mechanism).unaided(), links=links)

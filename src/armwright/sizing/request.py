@@ -33,8 +33,8 @@ from armwright.actuators.actuator import CylinderLever
 from armwright.actuators.catalogue import read as read_catalogue
 from armwright.errors import InputError, ModelError
 from armwright.files import contents, missing
-from armwright.model.toml import LARGEST, data_of, lines_of
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
+from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 from armwright.robot import Robot
 from armwright.scenario import robot_in, trajectory_of
 from armwright.trajectory import Trajectory
@@ -63,7 +63,7 @@ def read(path: str | Path) -> dict[str, Any]:
     if wrong := missing(path, "a question of sizing, a .toml file (docs/sizing.md)"):
         raise ModelError(wrong)
     try:
-        text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        text = contents(path, MAX_TOML_BYTES).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     return parse(text, Path(path).name, Path(path).parent)
@@ -71,7 +71,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, Any]:
     """The same of a text; `file` is what messages call it."""
-    data, lines = data_of(text, file), lines_of(text)
+    data, lines = parse_toml(text, file), line_numbers(text)
 
     def where(table: str, index: int, key: str | None) -> str:
         number = lines.get((table, index, key), lines.get((table, index, None)))

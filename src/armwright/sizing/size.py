@@ -16,7 +16,7 @@ from armwright.actuators.assignment import by_joint, mounts
 from armwright.actuators.assignment import without_drives as bare
 from armwright.actuators.catalogue import Catalogue, packaged, read
 from armwright.errors import InfeasibleError, InputError, unknown
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.sizing.judge import Terms

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.description import JointModel
+from armwright.model.records import JointModel
 from armwright.names import tidy
 from armwright.pages.report.plot import COLOURS, Curve, Plot
 from armwright.sizing import Actuator

@@ -23,7 +23,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import nearest
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 from armwright.sweep.study import Study
 
 LISTED, DRAWN, INDICES = ("grid", "list"), ("random", "latin_hypercube", "sobol"), "sobol_indices"

@@ -28,7 +28,7 @@ from armwright.actuators.assignment import mounts
 from armwright.actuators.catalogue import made, told
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError, nearest
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.sizing import Actuator, Catalogue, catalogue, fitted
 from armwright.sweep.study import Study

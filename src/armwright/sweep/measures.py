@@ -22,7 +22,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.function import compile as compile_
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.simulation import BatchRun
 from armwright.simulation.measures import MEASURES as COMPILED

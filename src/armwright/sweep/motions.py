@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.scenario import MOTIONS
 from armwright.sweep.study import Study

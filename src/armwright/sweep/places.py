@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.description import Payload, six
+from armwright.model.records import Payload
+from armwright.model.transforms import tensor_entries
 from armwright.robot import Robot
 
 TOOL = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -44,7 +45,7 @@ def _held(robot: Robot, values: Mapping[str, Array], found: Mapping[str, Array])
     x, y, z, *angles = (values.get(f"tool.{key}", np.full(count, nominal[key])) for key in TOOL)
     held = robot.payload or Payload(0.0)
     com = found.get("payload.com", np.tile(np.array(held.com, float), (count, 1)))
-    inertia = found.get("payload.inertia", np.tile(np.array(six(held.inertia), float), (count, 1)))
+    inertia = found.get("payload.inertia", np.tile(np.array(tensor_entries(held.inertia), float), (count, 1)))
     back = np.tile(R.T, (count, 1, 1))
     turned = _product(back, _turned(*angles))
     xx, yy, zz, xy, xz, yz = inertia.T

@@ -16,8 +16,9 @@ from armwright.algebra import Array
 from armwright.backends.interface import BACKENDS
 from armwright.errors import ArmwrightError, InputError, SimulationWarning, nearest, unknown
 from armwright.files import contents
-from armwright.model.description import Payload, six
-from armwright.model.vary import check, parameters
+from armwright.model.records import Payload
+from armwright.model.robot_parameters import parameter_sizes, robot_parameters
+from armwright.model.transforms import tensor_entries
 from armwright.robot import Robot
 from armwright.scenario import Scenario, made
 from armwright.simulation import simulate_batch
@@ -207,7 +208,7 @@ class Ready:
 
     def _vary(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """What `simulate_batch` has as vary=: whole parameters, of which single numbers may be asked for."""
-        known, found = parameters(self.robot), self.drives.varied(values) if self.drives else {}
+        known, found = robot_parameters(self.robot), self.drives.varied(values) if self.drives else {}
         for name, value in values.items():
             if name in known:
                 found[name] = value
@@ -345,7 +346,7 @@ def _options(wanted: Ready, top: Any, within: float) -> dict[str, Any]:
 
 def _known(study: Study, robot: Robot, drives: Drives) -> list[str]:
     """Everything that can vary."""
-    sizes = parameters(robot)
+    sizes = robot_parameters(robot)
     names = [name for name, size in sizes.items() if size == 1]
     names += [f"{name}.{axis}" for name, size in sizes.items() if size > 1 for axis in AXES[size]]
     names += [*drives.several, *motions.names_of(study, robot), *NAMES, "start", "duration"]
@@ -377,9 +378,9 @@ def _check_names(study: Study, robot: Robot, names: tuple[str, ...], drives: Dri
                 part.fail(name, f"it changes {changed}, which varies too; expected one of them")
         if why := _idle(name, robot, names):
             part.fail(name, why)
-        owner = _whole(name, parameters(robot))
+        owner = _whole(name, robot_parameters(robot))
         try:
-            check(robot, (owner[0] if owner else name,) if owner or name in parameters(robot) else ())
+            parameter_sizes(robot, (owner[0] if owner else name,) if owner or name in robot_parameters(robot) else ())
         except ArmwrightError as error:
             part.fail(name, str(error))
 
@@ -483,7 +484,7 @@ def nominal(robot: Robot, name: str) -> Array:
     owner, _, key = name.rpartition(".")
     if owner == "payload":
         held = robot.payload or Payload(0.0)
-        return np.array(held.com if key == "com" else six(held.inertia), float)
+        return np.array(held.com if key == "com" else tensor_entries(held.inertia), float)
     mechanism = replace(robot, payload=None).mechanism()
     place = [link.name for link in robot.links].index(owner)
     body = mechanism.bodies[mechanism.solid[place]]

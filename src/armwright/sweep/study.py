@@ -46,8 +46,8 @@ import numpy as np
 
 from armwright.errors import ModelError
 from armwright.files import contents, missing
-from armwright.model.toml import LARGEST, data_of, lines_of
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
+from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 from armwright.robot import Robot
 
 SCENE = ("duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
@@ -93,7 +93,7 @@ class Study:
         if wrong := missing(path, "a study, a .toml file, or a folder of its results (docs/studies.md)"):
             raise ModelError(wrong)
         try:
-            text = contents(path, LARGEST).decode("utf-8-sig")
+            text = contents(path, MAX_TOML_BYTES).decode("utf-8-sig")
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot read the study {path}: {getattr(error, 'strerror', None) or error}") from None
         return cls.parse(text, str(path), Path(path).absolute().parent)
@@ -101,7 +101,7 @@ class Study:
     @classmethod
     def parse(cls, text: str, file: str = "study", folder: Path = Path()) -> Study:
         """The study of a text; `file` is what messages call it, and names of files are relative to `folder`."""
-        data = data_of(text, file)
+        data = parse_toml(text, file)
         top = Reader(data, _places(text, file, ""))
         top.check_keys(KEYS)
         for key in ("robot", "vary"):
@@ -161,7 +161,7 @@ def digest_of(data: Any) -> str:
 
 def _places(text: str, file: str, table: str) -> Any:
     """What names the place of a key in a table of the file, with its line where there is one."""
-    lines = lines_of(text) if text else {}
+    lines = line_numbers(text) if text else {}
     named = f"[{table}]" if table else ""
 
     def where(key: str | None) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.errors import InputError
 from armwright.model.description import Description
-from armwright.model.unit import checked_unit
+from armwright.model.unit_vectors import checked_unit_vectors
 from armwright.torque.law import Law, check_models
 from armwright.torque.prescribed import Called, Free, constant
 from armwright.trajectory import Trajectory
@@ -24,7 +24,7 @@ def law_for(torque: Any, robot: Description) -> Law:
     check_models(law, robot)
     law.check(robot)
     for name, position in law.positions.items():
-        checked_unit(robot, name, np.stack(np.broadcast_arrays(*position), axis=-1))
+        checked_unit_vectors(robot, name, np.stack(np.broadcast_arrays(*position), axis=-1))
     return law.sized(robot.n)
 
 

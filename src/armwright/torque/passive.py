@@ -13,7 +13,8 @@ from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import rubbed
 from armwright.manifold import difference
-from armwright.model.description import Description, JointModel
+from armwright.model.description import Description
+from armwright.model.records import JointModel
 from armwright.torque.law import Law, Moment, numbers, per_freedom, smallest
 
 

@@ -14,7 +14,7 @@ from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.mechanism import Joint, Link, Mechanism, Wrench
 from armwright.model.description import Description
-from armwright.model.vary import check, varied
+from armwright.model.robot_parameters import mechanism_with, parameter_sizes
 from armwright.trace.equations import equations
 from armwright.trace.reframe import meeting, reframed
 from armwright.trace.regroup import regrouped
@@ -113,10 +113,11 @@ def traced(formulation: Formulation, asked: Request, choice: Choice | None = Non
     state = inputs(graph, formulation.problem, robot.n, robot.nq)
     arguments = list(zip(problem_of(formulation.problem).arguments, map(tuple, state), strict=True))
     opened = {
-        name: tuple(graph.input(f"{name}.{k}") for k in range(size)) for name, size in check(robot, asked.vary).items()
+        name: tuple(graph.input(f"{name}.{k}") for k in range(size))
+        for name, size in parameter_sizes(robot, asked.vary).items()
     }
     arguments += opened.items()
-    mechanism = varied(robot, opened) if opened else robot.mechanism()
+    mechanism = mechanism_with(robot, opened) if opened else robot.mechanism()
     if choice is not None and choice.tensor:
         mechanism = _prepared(mechanism, choice, asked.loads)
     wrenches: dict[str, list[Wrench]] = {}

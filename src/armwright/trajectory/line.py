@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import whole_number
 from armwright.errors import InputError, unknown
-from armwright.model.values import as_transform
+from armwright.model.table_reader import as_transform
 from armwright.trajectory.base import Paced, State, Trajectory
 from armwright.trajectory.inputs import check_numbers, number, numbers, one_per_joint, read_only, short
 from armwright.trajectory.polynomial import PiecewisePolynomial

@@ -18,8 +18,8 @@ from armwright.learn.gym import checks
 from armwright.learn.gym.plant import SMOOTH, Plant, every
 from armwright.learn.gym.streams import Streams
 from armwright.learn.gym.tasks import SLACK, Draw, Scene, Task, outside, read_only
-from armwright.model.unit import not_unit
-from armwright.model.vary import check, parameters
+from armwright.model.robot_parameters import parameter_sizes, robot_parameters
+from armwright.model.unit_vectors import unit_length_error
 from armwright.simulation.stepper import Stepper, stepper
 
 FASTEST = 1e4
@@ -57,7 +57,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._diverged, self._ended = np.zeros((2, num_envs), bool)
         self._given: dict[str, Array] = {}
         self.stepper = self._made_stepper(substeps)
-        self._parameters = frozenset(parameters(plant.robot))
+        self._parameters = frozenset(robot_parameters(plant.robot))
         self._begun = False
         self._begin(np.arange(num_envs), {})
         self._width: int | None = None
@@ -68,7 +68,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def _made_stepper(self, substeps: int | None) -> Stepper:
-        sizes = check(self.plant.robot, self.task.varied)
+        sizes = parameter_sizes(self.plant.robot, self.task.varied)
         loads = {name: np.zeros((self.num_envs, size) if size > 1 else self.num_envs) for name, size in sizes.items()}
         count = self.plant.substeps if substeps is None else substeps
         return stepper(self.plant.robot, dt=self.plant.dt, substeps=count, vary=loads, smooth=SMOOTH)
@@ -221,7 +221,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
     def _check_beginning(self, q: Array) -> None:
         """That robots are somewhere, and not where an episode would end at once."""
         robot = self.plant.robot
-        if said := not_unit(robot, "q of reset", q):
+        if said := unit_length_error(robot, "q of reset", q):
             raise InputError(said)
         if not (closed := self.plant.closable(q)).all():
             raise InputError(

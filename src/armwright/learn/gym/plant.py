@@ -15,7 +15,7 @@ from armwright.function import compile as compile_function
 from armwright.lazy import cached_property
 from armwright.learn.gym.streams import Streams, normal
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import JointModel
+from armwright.model.records import JointModel
 from armwright.robot import Robot
 from armwright.simulation.plan import with_smooth_friction
 

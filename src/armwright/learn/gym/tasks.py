@@ -23,7 +23,7 @@ from armwright.lazy import cached_property
 from armwright.learn.gym import checks
 from armwright.learn.gym.plant import Plant
 from armwright.learn.gym.streams import Streams, normal
-from armwright.model.unit import not_unit
+from armwright.model.unit_vectors import unit_length_error
 from armwright.trajectory import Trajectory
 
 SLACK = 0.05
@@ -477,5 +477,5 @@ class Hold(Task):
                 f"pose has shape {pose.shape}; expected ({plant.robot.nq},), a position of {plant.robot.name}"
             )
         check_finite("pose", pose)
-        if said := not_unit(plant.robot, "pose", pose):
+        if said := unit_length_error(plant.robot, "pose", pose):
             raise InputError(said)

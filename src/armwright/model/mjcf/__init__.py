@@ -20,6 +20,6 @@
 """
 
 from armwright.model.mjcf.read import read, tree_of
-from armwright.model.mjcf.write import text
+from armwright.model.mjcf.write import mjcf_text
 
-__all__ = ["read", "text", "tree_of"]
+__all__ = ["mjcf_text", "read", "tree_of"]

@@ -11,7 +11,7 @@ from armwright.model.mjcf.options import disabled
 
 
 @dataclass
-class Drive:
+class JointActuation:
     """What the actuators of a joint add to it, as the joint feels it."""
 
     effort: float | None = None
@@ -19,26 +19,26 @@ class Drive:
     viscous: float = 0.0
 
 
-def drives_of(mujoco: Any, spec: Any) -> dict[str, Drive]:
+def joint_actuation(mujoco: Any, spec: Any) -> dict[str, JointActuation]:
     """The actuators, by joint. They are taken out of the model: some ask for as much memory as a file likes."""
-    drives: dict[str, Drive] = {}
+    drives: dict[str, JointActuation] = {}
     flags, groups = int(spec.option.disableflags), int(spec.option.disableactuator)
     idle, damped = disabled(mujoco, flags, "ACTUATION"), not disabled(mujoco, flags, "DAMPER")
     clamped = not disabled(mujoco, flags, "CLAMPCTRL")
     for actuator in list(spec.actuators):
-        drive = drives.setdefault(actuator.target, Drive())
+        drive = drives.setdefault(actuator.target, JointActuation())
         gear = float(actuator.gear[0])
         drive.armature += float(np.ravel(getattr(actuator, "armature", 0.0))[0]) * gear**2
         drive.viscous += float(np.ravel(getattr(actuator, "damping", 0.0))[0]) * gear**2 * damped
         switched_off = idle or bool(groups >> int(actuator.group) & 1)
-        strongest = None if switched_off else _strongest(mujoco, actuator, clamped)
+        strongest = None if switched_off else _largest_force(mujoco, actuator, clamped)
         if strongest is not None:
             drive.effort = max(drive.effort or 0.0, strongest * abs(gear))
         spec.delete(actuator)
     return drives
 
 
-def _strongest(mujoco: Any, actuator: Any, clamped: bool) -> float | None:
+def _largest_force(mujoco: Any, actuator: Any, clamped: bool) -> float | None:
     """The largest force of an actuator before its gear: its own limit, or what a motor makes of the largest control."""
     bounds = []
     if int(actuator.forcelimited):  # on, or automatic

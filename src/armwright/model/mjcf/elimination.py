@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-SAME = 1e-9
+REPEAT_TOLERANCE = 1e-9
 """Relative to what is compared: equations nearer than this repeat each other."""
 
-ROUNDED = 1e-3
+ROUNDED_FACTORS = 1e-3
 """Relative factors of two equations that differ by less were meant to be the same, and would hold a joint still."""
 
 
 @dataclass(frozen=True)
-class Follows:
+class Following:
     """How a joint follows others, by their numbers: offset + sum of factors q, and for one with factors of powers.
 
     Without `terms` it stands still at the offset.
@@ -30,7 +30,7 @@ class Follows:
     curve: tuple[float, ...] = ()
 
 
-Line = tuple[int | None, float, float]
+Relation = tuple[int | None, float, float]
 """Another joint, factor and offset; or no other, and where the joint stands."""
 
 
@@ -46,8 +46,8 @@ class Elimination:
     follow one by a polynomial, each with its factors from the constant on.
     """
 
-    by_joint: dict[int, Line] = field(default_factory=dict)
-    lines: dict[int, Line] = field(default_factory=dict)
+    by_joint: dict[int, Relation] = field(default_factory=dict)
+    lines: dict[int, Relation] = field(default_factory=dict)
     sums: dict[int, tuple[dict[int, float], float]] = field(default_factory=dict)
     curves: dict[int, tuple[int, tuple[float, ...]]] = field(default_factory=dict)
 
@@ -97,27 +97,27 @@ class Elimination:
         self.curves[joint] = other, tuple(factors)
         return True
 
-    def solved(self) -> dict[int, Follows]:
+    def solved(self) -> dict[int, Following]:
         """How every joint follows; one that follows a joint which stands still stands still."""
         sums = self._solved_sums()
-        found = {joint: Follows(tuple(others.items()), value) for joint, (others, value) in sums.items()}
+        found = {joint: Following(tuple(others.items()), value) for joint, (others, value) in sums.items()}
         for joint, (other, (offset, factor, *curve)) in self.curves.items():
             end, f, o = self._end(other)
             if end is None:
                 at = sum(k * o**power for power, k in enumerate((offset, factor, *curve)))
-                found[joint] = Follows((), at)
+                found[joint] = Following((), at)
             else:
-                found[joint] = Follows(((other, factor),), offset, tuple(curve))
+                found[joint] = Following(((other, factor),), offset, tuple(curve))
         for joint, (leader, factor, offset) in self.by_joint.items():
             end, f, o = self._end(joint)
             if end is None or leader is None:
-                found[joint] = Follows((), o)
+                found[joint] = Following((), o)
             elif end in sums and not sums[end][0]:
-                found[joint] = Follows((), f * sums[end][1] + o)
+                found[joint] = Following((), f * sums[end][1] + o)
             elif end in self.curves and not found[end].terms:
-                found[joint] = Follows((), f * found[end].offset + o)
+                found[joint] = Following((), f * found[end].offset + o)
             else:
-                found[joint] = Follows(((leader, factor),), offset)
+                found[joint] = Following(((leader, factor),), offset)
         return found
 
     def _solved_sums(self) -> dict[int, tuple[dict[int, float], float]]:
@@ -139,13 +139,13 @@ class Elimination:
             elif end is not None:
                 left[end] = left.get(end, 0.0) + k * f
                 largest = max(largest, abs(k * f))
-        return {joint: k for joint, k in sorted(left.items()) if abs(k) > SAME * largest}, value
+        return {joint: k for joint, k in sorted(left.items()) if abs(k) > REPEAT_TOLERANCE * largest}, value
 
     def _ring(self, joint: int | None, one: tuple[float, float], two: tuple[float, float]) -> None:
         """f q + o = g q + p, which repeats what is known, or holds the joint at one position."""
         (f, o), (g, p) = one, two
         if joint is not None and not _same(f, g):
-            if abs(f - g) <= ROUNDED * max(abs(f), abs(g)):
+            if abs(f - g) <= ROUNDED_FACTORS * max(abs(f), abs(g)):
                 raise Contradiction
             self._follow(joint, None, 0.0, (p - o) / (f - g))
         elif not _same(o, p):
@@ -154,7 +154,7 @@ class Elimination:
     def _follow(self, joint: int, other: int | None, factor: float, offset: float) -> None:
         self.by_joint[joint] = self.lines[joint] = other, factor, offset
 
-    def _end(self, joint: int) -> Line:
+    def _end(self, joint: int) -> Relation:
         """The joint at the end of the line, which follows none, and how this one follows it."""
         way: list[int] = []
         at: int | None = joint
@@ -170,4 +170,4 @@ class Elimination:
 
 
 def _same(one: float, two: float) -> bool:
-    return abs(one - two) <= SAME * max(1.0, abs(one), abs(two))
+    return abs(one - two) <= REPEAT_TOLERANCE * max(1.0, abs(one), abs(two))

@@ -7,19 +7,19 @@ from pathlib import Path
 
 from armwright.errors import ModelError
 from armwright.model import xml
-from armwright.model.description import triple
-from armwright.model.meshes import Places
-from armwright.model.mjcf.actuators import drives_of
-from armwright.model.mjcf.documents import document
+from armwright.model.meshes import MeshFolders
+from armwright.model.mjcf.actuators import joint_actuation
 from armwright.model.mjcf.elimination import Contradiction
-from armwright.model.mjcf.engine import engine, parsed, quiet, refusals, sentence
-from armwright.model.mjcf.equations import loops
-from armwright.model.mjcf.left_out import acting, tell
-from armwright.model.mjcf.links import Links
+from armwright.model.mjcf.equality import loops
+from armwright.model.mjcf.link_builder import LinkBuilder
+from armwright.model.mjcf.model_files import read_document
+from armwright.model.mjcf.mujoco_engine import engine, parsed, quiet, refusals, sentence
 from armwright.model.mjcf.options import air, switch_off
 from armwright.model.mjcf.strip import strip
+from armwright.model.mjcf.unsupported import unsupported_effects, warn_of_unsupported
 from armwright.model.mjcf.visuals import visuals as visuals_of
-from armwright.model.tree import Tree, checked
+from armwright.model.transforms import triple
+from armwright.model.tree import Tree, checked_tree
 
 
 def read(path: str | Path, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
@@ -32,14 +32,14 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
 
     `packages` says where meshes may be besides the model's folder, see `model.meshes`.
     """
-    path, places = Path(root.file), Places.around(root.file, packages)
-    whole = document(root, places)
+    path, places = Path(root.file), MeshFolders.around(root.file, packages)
+    whole = read_document(root, places)
     stripped = strip(whole, places)
     mujoco = engine(path)
     with quiet(mujoco):
         try:
             spec = parsed(mujoco, stripped.text, stripped.models, stripped.meshes)
-            drives = drives_of(mujoco, spec)
+            drives = joint_actuation(mujoco, spec)
             model = spec.compile()
         except refusals(mujoco) as error:
             told = stripped.lines.named(sentence(error), root.file)
@@ -48,15 +48,17 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
     switch_off(mujoco, model)
     name = spec.modelname if spec.modelname not in ("", "MuJoCo Model") else path.stem
     try:
-        links = Links(mujoco, model, drives)
+        links = LinkBuilder(mujoco, model, drives)
     except Contradiction as error:
         raise ModelError(f"{path}: {error}") from None
     links.bodies()
     links.sites()
     if shown is not None:
         links.show(shown.by_body)
-    tell(path, [*stripped.left_out, *acting(model, links), *air(model), *(shown.left_out if shown else [])])
+    warn_of_unsupported(
+        path, [*stripped.left_out, *unsupported_effects(model, links), *air(model), *(shown.left_out if shown else [])]
+    )
     gravity, held = triple(model.opt.gravity), tuple(loops(mujoco, model, links.names))
-    return checked(
+    return checked_tree(
         Tree(name, links.links, links.joints, "world", gravity, str(path), origins=links.origins, loops=held)
     )

@@ -13,30 +13,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from armwright.files import contents
-from armwright.model.meshes import MissingMeshError, Outside, Places
+from armwright.model.meshes import MeshFolders, MissingMeshError
 from armwright.model.mjcf import tendons
-from armwright.model.mjcf.documents import Document, attached
-from armwright.model.mjcf.lines import Lines
+from armwright.model.mjcf.model_files import Document, attachment_assets
+from armwright.model.mjcf.numbered_xml import NumberedXml
+from armwright.model.refusal import OutsideFolder
 from armwright.model.xml import Element
 
-LARGEST_MESHES = 256 << 20
-MOST_COPIES = 1000
+MAX_MESH_BYTES = 256 << 20
+MAX_COPIES = 1000
 """Of a <replicate>, those it is itself in included."""
 
-MOST_MADE = 100_000
+MAX_COPIED_ELEMENTS = 100_000
 """Elements that <replicate> and <attach> make of others."""
 
-REFUSED = {
+REFUSED_ELEMENTS = {
     "composite": "a rope or cloth is not a serial robot",
     "flexcomp": "a soft body is not a serial robot",
     "flex": "a soft body is not a serial robot",
 }
-SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "tendon", "equality", "actuator")
+DYNAMICS_SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "tendon", "equality", "actuator")
 """Of the document; the others say what is seen, sensed and touched."""
-EQUATIONS = ("joint", "tendon", "connect", "weld")
+READ_EQUATIONS = ("joint", "tendon", "connect", "weld")
 """That are taken over."""
-UNSEEN = ("camera", "light", "plugin", "texture", "material", "skin", "hfield")
-UNUSED = {
+IGNORED_ELEMENTS = ("camera", "light", "plugin", "texture", "material", "skin", "hfield")
+IGNORED_ATTRIBUTES = {
     **dict.fromkeys(("meshdir", "texturedir", "assetdir", "strippath"), ("compiler",)),
     **dict.fromkeys(("fusestatic", "discardvisual"), ("compiler",)),
     **dict.fromkeys(("apirate", "collision", "mpr_iterations", "mpr_tolerance"), ("option",)),
@@ -44,7 +45,7 @@ UNUSED = {
     "content_type": ("mesh", "model"),
 }
 """Attributes by their elements: of what is left out, of MuJoCo before 3, and those that leave out bodies."""
-PASSIVE = ("armature", "damping")
+PASSIVE_ATTRIBUTES = ("armature", "damping")
 """What an actuator adds to what it moves, commanded or not."""
 
 
@@ -56,10 +57,10 @@ class Stripped:
     models: dict[str, bytes] = field(default_factory=dict)
     meshes: dict[str, bytes] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
-    lines: Lines = field(default_factory=Lines)
+    lines: NumberedXml = field(default_factory=NumberedXml)
 
 
-def strip(whole: Document, places: Places) -> Stripped:
+def strip(whole: Document, places: MeshFolders) -> Stripped:
     """Check a document with all that it attaches, and keep what the dynamics need."""
     _check(whole, {})
     documents = list(whole.documents())
@@ -72,15 +73,15 @@ def strip(whole: Document, places: Places) -> Stripped:
             found.text = text
         else:
             found.models[names[id(document)]] = text.encode()
-        found.left_out += [*_left_out(document.root), *tendons.left_out(document.root)]
+        found.left_out += [*_unsupported(document.root), *tendons.left_out(document.root)]
     return found
 
 
 def _stripped(
-    document: Document, keep_inertials: bool, names: Mapping[int, str], places: Places, meshes: dict[str, bytes]
+    document: Document, keep_inertials: bool, names: Mapping[int, str], places: MeshFolders, meshes: dict[str, bytes]
 ) -> Element:
     coupled = tendons.coupling(document.root)
-    sections = [_kept(section, keep_inertials) for section in coupled.children if section.tag in SECTIONS]
+    sections = [_kept(section, keep_inertials) for section in coupled.children if section.tag in DYNAMICS_SECTIONS]
     used = {e.attributes["mesh"] for s in sections for e in s.walk() if e.tag == "geom" and "mesh" in e.attributes}
     weighed = any("settotalmass" in e.attributes for e in document.root.all("compiler"))
     for section in sections:
@@ -90,7 +91,7 @@ def _stripped(
             section.children = [
                 _mesh(mesh, document, places, meshes) for mesh in section.all("mesh") if mesh_name(mesh) in used
             ]
-    return replace(document.root, children=[*sections, *attached(document, names)])
+    return replace(document.root, children=[*sections, *attachment_assets(document, names)])
 
 
 def _check(document: Document, made: dict[int, int]) -> None:
@@ -106,23 +107,23 @@ def _check(document: Document, made: dict[int, int]) -> None:
         more += copies - 1
         _check_element(element)
         if element.tag == "replicate":
-            copies *= max(1, int(min(element.number("count", 1.0), MOST_COPIES + 1)))
-            if copies > MOST_COPIES:
-                element.fail(f"<replicate> makes more than {MOST_COPIES} copies")
+            copies *= max(1, int(min(element.number("count", 1.0), MAX_COPIES + 1)))
+            if copies > MAX_COPIES:
+                element.fail(f"<replicate> makes more than {MAX_COPIES} copies")
         if element.tag == "attach":
             name = element.text_of("model")
             if name not in document.models:
                 element.fail(f"<attach>: there is no <model> called {name!r} among the assets")
             more += copies * made[id(document.models[name])]
-        if more > MOST_MADE:
-            element.fail(f"<{element.tag}>: with it more than {MOST_MADE} elements are made of others")
+        if more > MAX_COPIED_ELEMENTS:
+            element.fail(f"<{element.tag}>: with it more than {MAX_COPIED_ELEMENTS} elements are made of others")
         stack.extend((child, copies) for child in element.children)
     made[id(document)] = own + more
 
 
 def _check_element(element: Element) -> None:
-    if element.tag in REFUSED:
-        element.fail(f"<{element.tag}> is refused: {REFUSED[element.tag]}")
+    if element.tag in REFUSED_ELEMENTS:
+        element.fail(f"<{element.tag}> is refused: {REFUSED_ELEMENTS[element.tag]}")
     if element.tag.lower() == "include":
         element.fail(f"<{element.tag}> is not an element of MJCF; expected <include>")
     for name, value in element.attributes.items():
@@ -147,15 +148,17 @@ def _kept(element: Element, keep_inertials: bool, shapes: bool = True) -> Elemen
     children = [
         _kept(child, keep_inertials, shapes)
         for child in element.children
-        if child.tag not in UNSEEN and (shapes or child.tag != "geom") and not _foreign(element, child)
+        if child.tag not in IGNORED_ELEMENTS and (shapes or child.tag != "geom") and not _foreign(element, child)
     ]
-    attributes = {name: value for name, value in element.attributes.items() if element.tag not in UNUSED.get(name, ())}
+    attributes = {
+        name: value for name, value in element.attributes.items() if element.tag not in IGNORED_ATTRIBUTES.get(name, ())
+    }
     return replace(element, attributes=attributes, children=children)
 
 
 def _foreign(section: Element, child: Element) -> bool:
     """Equations other than those of joints and loops, and actuators of other things than joints."""
-    return (section.tag == "equality" and child.tag not in EQUATIONS) or (
+    return (section.tag == "equality" and child.tag not in READ_EQUATIONS) or (
         section.tag == "actuator" and not {"joint", "jointinparent"} & set(child.attributes)
     )
 
@@ -164,14 +167,14 @@ def mesh_name(mesh: Element) -> str:
     return mesh.attributes.get("name") or PurePosixPath(mesh.attributes.get("file", "").replace("\\", "/")).stem
 
 
-def _mesh(mesh: Element, document: Document, places: Places, meshes: dict[str, bytes]) -> Element:
+def _mesh(mesh: Element, document: Document, places: MeshFolders, meshes: dict[str, bytes]) -> Element:
     """A mesh that some body takes its mass from, under a name of ours; its file is read here, if it may be."""
     if "file" not in mesh.attributes:
         return mesh
     try:
         path = places.exact(document.mesh_file(mesh, places, "the mesh"), "the mesh")
-        data = contents(path, LARGEST_MESHES - sum(map(len, meshes.values())))
-    except (OSError, ValueError, Outside, MissingMeshError) as error:
+        data = contents(path, MAX_MESH_BYTES - sum(map(len, meshes.values())))
+    except (OSError, ValueError, OutsideFolder, MissingMeshError) as error:
         mesh.fail(
             f"cannot read {mesh.attributes['file'][:80]!r} ({getattr(error, 'strerror', None) or error}), which a body "
             "takes its mass from; give the body an <inertial> and no mesh is needed"
@@ -181,7 +184,7 @@ def _mesh(mesh: Element, document: Document, places: Places, meshes: dict[str, b
     return replace(mesh, attributes={**mesh.attributes, "name": mesh_name(mesh), "file": name})
 
 
-def _left_out(root: Element) -> list[str]:
+def _unsupported(root: Element) -> list[str]:
     """What would have an influence on the motion but has no place in a chain of rigid bodies."""
     found = []
     active = {"stiffness", "damping", "frictionloss", "armature", "range"}
@@ -190,10 +193,10 @@ def _left_out(root: Element) -> list[str]:
         tendons = [e for e in section.children if by_default or active & set(e.attributes)]
         found += [f"the tendon of line {e.line}" for e in tendons]
     for section in root.all("equality"):
-        others = [e for e in section.children if e.tag not in EQUATIONS and e.attributes.get("active") != "false"]
+        others = [e for e in section.children if e.tag not in READ_EQUATIONS and e.attributes.get("active") != "false"]
         found += [f"the equation of a {e.tag} in line {e.line}" for e in others]
     for section in root.all("actuator"):
-        others = [e for e in section.children if _foreign(section, e) and set(PASSIVE) & set(e.attributes)]
+        others = [e for e in section.children if _foreign(section, e) and set(PASSIVE_ATTRIBUTES) & set(e.attributes)]
         found += [f"the armature and damping of the actuator of line {e.line}" for e in others]
     for section in root.all("worldbody"):
         found += [

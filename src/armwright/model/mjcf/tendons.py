@@ -12,7 +12,7 @@ from typing import Any
 
 from armwright.model.xml import Element
 
-ENDS = ("tendon1", "tendon2")
+TENDON_ATTRIBUTES = ("tendon1", "tendon2")
 
 
 def coupling(root: Element) -> Element:
@@ -40,7 +40,7 @@ def left_out(root: Element) -> Iterator[str]:
 
 
 def _names(equation: Element) -> set[str]:
-    return {equation.attributes[end] for end in ENDS if end in equation.attributes}
+    return {equation.attributes[end] for end in TENDON_ATTRIBUTES if end in equation.attributes}
 
 
 def _bare(tendon: Element) -> Element:
@@ -52,7 +52,7 @@ def _bare(tendon: Element) -> Element:
     return replace(tendon, attributes={"name": tendon.attributes["name"]}, children=joints)
 
 
-def lengths(mujoco: Any, model: Any, tendon: int) -> dict[int, float]:
+def joint_factors(mujoco: Any, model: Any, tendon: int) -> dict[int, float]:
     """The length of a fixed tendon, as factors of the positions of joints, by their numbers."""
     start, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
     found: dict[int, float] = {}

@@ -16,19 +16,20 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.description import Triple, triple
-from armwright.model.meshes import Outside, Places
-from armwright.model.mjcf.documents import Document, attached
-from armwright.model.mjcf.engine import parsed, refusals, sentence
-from armwright.model.mjcf.lines import Lines
+from armwright.model.meshes import MeshFolders
+from armwright.model.mjcf.model_files import Document, attachment_assets
+from armwright.model.mjcf.mujoco_engine import parsed, refusals, sentence
+from armwright.model.mjcf.numbered_xml import NumberedXml
 from armwright.model.mjcf.pose import rotation, transform
 from armwright.model.mjcf.strip import mesh_name
-from armwright.model.visual import HALVES, SOLIDS, Colour, Mesh, Visual, as_pose
+from armwright.model.refusal import OutsideFolder
+from armwright.model.transforms import Triple, triple
+from armwright.model.visual import MUJOCO_SIZE_FACTORS, SOLIDS, Colour, Mesh, Visual, visual_pose
 from armwright.model.xml import Element
 
-PLACE = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
-TOUCH = ("contype", "conaffinity", "group")
-KEPT = {
+POSE_ATTRIBUTES = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
+CONTACT_ATTRIBUTES = ("contype", "conaffinity", "group")
+VISIBLE_ATTRIBUTES = {
     "mujoco": ("model",),
     "compiler": ("angle", "eulerseq"),
     "default": ("class",),
@@ -38,24 +39,35 @@ KEPT = {
     "material": ("name", "class", "rgba"),
     "mesh": ("name", "class", "scale", "refpos", "refquat"),
     "worldbody": (),
-    "body": ("name", "childclass", *PLACE),
-    "frame": ("name", "childclass", *PLACE),
+    "body": ("name", "childclass", *POSE_ATTRIBUTES),
+    "frame": ("name", "childclass", *POSE_ATTRIBUTES),
     "replicate": ("count", "offset", "euler", "sep", "childclass"),
-    "geom": ("name", "class", "type", "size", "fromto", *PLACE, "mesh", *TOUCH, "rgba", "material"),
+    "geom": (
+        "name",
+        "class",
+        "type",
+        "size",
+        "fromto",
+        *POSE_ATTRIBUTES,
+        "mesh",
+        *CONTACT_ATTRIBUTES,
+        "rgba",
+        "material",
+    ),
 }
 """The elements and attributes that say what is seen, and where."""
 
-SEEN_GROUP = 2
+VISUAL_GROUP = 2
 
-KINDS = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
+GEOM_KINDS = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
 """mjtGeom."""
 
-GREY = (0.5, 0.5, 0.5, 1.0)
+DEFAULT_COLOUR = (0.5, 0.5, 0.5, 1.0)
 """A shape of this colour has that of its material."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class BodyVisuals:
     """The visuals of each body, in the body's frame, and what could not be shown."""
 
     by_body: dict[int, list[Visual]]
@@ -81,26 +93,26 @@ class _Asset:
     T: Array
 
 
-def visuals(mujoco: Any, whole: Document, places: Places, like: Any) -> Shown:
+def visuals(mujoco: Any, whole: Document, places: MeshFolders, like: Any) -> BodyVisuals:
     """What is seen of each body of the model `like`; an error if a mesh is outside of the model's folder."""
-    files, lines = _files(whole, places, {}), Lines()
+    files, lines = _files(whole, places, {}), NumberedXml()
     names = {id(document): f"model{k}.xml" for k, document in enumerate(whole.documents())}
-    texts = {names[id(document)]: lines.written(_seen(document, names)) for document in whole.documents()}
+    texts = {names[id(document)]: lines.written(_visible(document, names)) for document in whole.documents()}
     try:
         text = texts.pop(names[id(whole)])
         spec = parsed(mujoco, text, {name: text.encode() for name, text in texts.items()}, {})
         geoms, assets = _without_meshes(mujoco, spec, files)
         model = spec.compile()
     except refusals(mujoco) as error:
-        return Shown({}, [f"the shapes, which MuJoCo refuses ({lines.named(sentence(error), whole.root.file)})"])
+        return BodyVisuals({}, [f"the shapes, which MuJoCo refuses ({lines.named(sentence(error), whole.root.file)})"])
     if not np.array_equal(model.body_parentid, like.body_parentid):
-        return Shown({}, ["the shapes, whose bodies are not those of the masses"])
+        return BodyVisuals({}, ["the shapes, whose bodies are not those of the masses"])
     found: dict[int, list[tuple[bool, Visual]]] = {}
     for i in range(model.ngeom):
         geom = geoms[model.geom(i).name]
         on_body = found.setdefault(int(model.geom_bodyid[i]), [])
         on_body.append((geom.only_seen, _visual(model, i, geom, assets, places)))
-    return Shown({body: _preferred(pairs) for body, pairs in found.items()}, [])
+    return BodyVisuals({body: _preferred(pairs) for body, pairs in found.items()}, [])
 
 
 def _preferred(pairs: list[tuple[bool, Visual]]) -> list[Visual]:
@@ -108,7 +120,7 @@ def _preferred(pairs: list[tuple[bool, Visual]]) -> list[Visual]:
     return [visual for visual in chosen if visual.rgba is None or visual.rgba[3] > 0]
 
 
-def _files(document: Document, places: Places, known: dict[int, dict[str, str]]) -> dict[str, str]:
+def _files(document: Document, places: MeshFolders, known: dict[int, dict[str, str]]) -> dict[str, str]:
     """The files of all meshes, by the names that they have once models are attached; `known` are those of models."""
     files: dict[str, str] = {}
     for section in document.root.all("asset"):
@@ -116,7 +128,7 @@ def _files(document: Document, places: Places, known: dict[int, dict[str, str]])
             if "file" in mesh.attributes:
                 try:
                     files[mesh_name(mesh)] = document.mesh_file(mesh, places)
-                except Outside as error:
+                except OutsideFolder as error:
                     mesh.fail(str(error))
     for model in document.models.values():
         if id(model) not in known:
@@ -128,21 +140,21 @@ def _files(document: Document, places: Places, known: dict[int, dict[str, str]])
     return files
 
 
-def _seen(document: Document, names: Mapping[int, str]) -> Element:
+def _visible(document: Document, names: Mapping[int, str]) -> Element:
     """What KEPT has of a document; the files of the models that it attaches have these names."""
     root = _kept(document.root)
     for section in root.all("asset"):
         section.children = [child for child in section.children if child.tag != "model"]
-    models = attached(document, names)
+    models = attachment_assets(document, names)
     return replace(root, children=[*root.children, *models])
 
 
 def _kept(element: Element, inside: str = "") -> Element:
     """An element with what KEPT has of it; MuJoCo does not get to know the files of meshes."""
-    attributes = {name: text for name, text in element.attributes.items() if name in KEPT[element.tag]}
+    attributes = {name: text for name, text in element.attributes.items() if name in VISIBLE_ATTRIBUTES[element.tag]}
     if element.tag == "mesh" and inside == "asset":
         attributes |= {"name": mesh_name(element), "file": "none.stl"}
-    children = [_kept(child, element.tag) for child in element.children if child.tag in KEPT]
+    children = [_kept(child, element.tag) for child in element.children if child.tag in VISIBLE_ATTRIBUTES]
     return replace(element, attributes=attributes, children=children)
 
 
@@ -153,10 +165,10 @@ def _without_meshes(mujoco: Any, spec: Any, files: dict[str, str]) -> tuple[dict
     for geom in list(spec.geoms):
         kind, mesh = int(geom.type), geom.meshname
         meshes = kind == int(mujoco.mjtGeom.mjGEOM_MESH)
-        if kind not in KINDS or (mesh in assets) != meshes or (mesh and not meshes):
+        if kind not in GEOM_KINDS or (mesh in assets) != meshes or (mesh and not meshes):
             spec.delete(geom)
             continue
-        only_seen = geom.group == SEEN_GROUP or (geom.contype == 0 and geom.conaffinity == 0)
+        only_seen = geom.group == VISUAL_GROUP or (geom.contype == 0 and geom.conaffinity == 0)
         name = f"geom{len(geoms)}"
         geoms[name] = _Geom(kind, geom.name, mesh, only_seen)
         geom.name = name
@@ -180,20 +192,22 @@ def _asset(mesh: Any, files: dict[str, str]) -> _Asset | None:
     return None
 
 
-def _visual(model: Any, i: int, geom: _Geom, assets: dict[str, _Asset], places: Places) -> Visual:
+def _visual(model: Any, i: int, geom: _Geom, assets: dict[str, _Asset], places: MeshFolders) -> Visual:
     T = transform(model.geom_pos[i], model.geom_quat[i])
     if not geom.mesh:
-        parts = HALVES[KINDS[geom.kind]]  # MuJoCo has radii and half lengths, and as many numbers for every shape
+        parts = MUJOCO_SIZE_FACTORS[
+            GEOM_KINDS[geom.kind]
+        ]  # MuJoCo has radii and half lengths, and as many numbers for every shape
         sizes = [size / part for size, part in zip(model.geom_size[i].tolist(), parts, strict=False)]
-        return Visual(SOLIDS[KINDS[geom.kind]](*sizes), as_pose(T), _colour(model, i), geom.name)
+        return Visual(SOLIDS[GEOM_KINDS[geom.kind]](*sizes), visual_pose(T), _colour(model, i), geom.name)
     asset = assets[geom.mesh]
-    return Visual(Mesh(asset.file, asset.scale, places), as_pose(T @ asset.T), _colour(model, i), geom.name)
+    return Visual(Mesh(asset.file, asset.scale, places), visual_pose(T @ asset.T), _colour(model, i), geom.name)
 
 
 def _colour(model: Any, i: int) -> Colour | None:
     """The shape's own, or its material's; in single precision, so that 0.1 is 0.1."""
     own, material = model.geom_rgba[i], int(model.geom_matid[i])
-    if tuple(own.tolist()) == GREY:
+    if tuple(own.tolist()) == DEFAULT_COLOUR:
         if material < 0:
             return None
         own = model.mat_rgba[material]

@@ -18,26 +18,23 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from armwright.errors import ArmwrightError, nearest
+from armwright.model.refusal import Refused
 
 Value: TypeAlias = Any
 """None, a bool, int, float, str, list or dict; inside an expression also a XacroFunction or Names."""
 
-LONGEST_EXPRESSION = 4000
-LONGEST_TEXT = 100_000
-LARGEST_LIST = 10_000
-MOST_BITS = 1100
+MAX_EXPRESSION_CHARS = 4000
+MAX_TEXT_CHARS = 100_000
+MAX_LIST_SIZE = 10_000
+MAX_INTEGER_BITS = 1100
 """Of a whole number: somewhat more than the largest float has."""
-DEEPEST = 60
-MAKERS = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)
+MAX_EXPRESSION_DEPTH = 60
+CREATING_NODES = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)
 """The nodes that make something new; the others choose among what is there."""
 
 
-class Refused(Exception):  # noqa: N818
-    """What is wrong with a text or an expression; whoever catches it knows the file and the line."""
-
-
 @runtime_checkable
-class Names(Protocol):
+class Lookup(Protocol):
     """What a name may mean: the properties of a file, or a namespace like `math`."""
 
     def value_of(self, name: str) -> Value:
@@ -79,12 +76,12 @@ class Budget:
             raise Refused("expanding takes too many steps; a macro or a property multiplies itself")
 
 
-def evaluate(source: str, names: Names, budget: Budget) -> Value:
+def evaluate(source: str, names: Lookup, budget: Budget) -> Value:
     """The value of an expression; Refused says what is wrong with it."""
     shown = source.strip() if len(source) <= 80 else f"{source.strip()[:77]}..."
     budget.spend(len(source) // 10)
     try:
-        return _Walk(names, budget).value(_parsed(source))
+        return _Evaluation(names, budget).value(_parsed(source))
     except (Refused, ArmwrightError):
         raise
     except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
@@ -93,8 +90,8 @@ def evaluate(source: str, names: Names, budget: Budget) -> Value:
 
 @lru_cache(maxsize=1024)
 def _parsed(source: str) -> ast.expr:
-    if len(source) > LONGEST_EXPRESSION:
-        raise Refused(f"an expression of {len(source)} characters; expected at most {LONGEST_EXPRESSION}")
+    if len(source) > MAX_EXPRESSION_CHARS:
+        raise Refused(f"an expression of {len(source)} characters; expected at most {MAX_EXPRESSION_CHARS}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the escapes in a text that Python would warn its author of
@@ -105,10 +102,10 @@ def _parsed(source: str) -> ast.expr:
         raise Refused(f"{source.strip()[:80]!r} is not an expression: too deep, or with a NUL") from None
 
 
-class _Walk:
+class _Evaluation:
     """One expression being computed: a method for every kind of node that is allowed."""
 
-    def __init__(self, names: Names, budget: Budget) -> None:
+    def __init__(self, names: Lookup, budget: Budget) -> None:
         self.names, self.budget, self.depth = names, budget, 0
 
     def value(self, node: ast.AST) -> Value:
@@ -117,17 +114,17 @@ class _Walk:
             raise Refused(f"{_shown(node)} is not allowed: expected numbers, texts, operators and functions")
         self.budget.spend(1)
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise Refused(f"an expression nested more than {DEEPEST} deep")
+        if self.depth > MAX_EXPRESSION_DEPTH:
+            raise Refused(f"an expression nested more than {MAX_EXPRESSION_DEPTH} deep")
         result = method(node)
         self.depth -= 1
-        return self._bounded(result) if isinstance(node, MAKERS) else result
+        return self._bounded(result) if isinstance(node, CREATING_NODES) else result
 
     def _bounded(self, value: Value) -> Value:
-        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
             raise Refused("a whole number of more than 300 digits")
         if isinstance(value, str):
-            _at_most("text", len(value), LONGEST_TEXT)
+            _at_most("text", len(value), MAX_TEXT_CHARS)
         self._weigh(value)
         return value
 
@@ -158,14 +155,14 @@ class _Walk:
         return {self.value(key): self.value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
 
     def _unaryop(self, node: ast.UnaryOp) -> Value:
-        if type(node.op) not in UNARY:
+        if type(node.op) not in UNARY_OPERATORS:
             raise Refused(f"{_shown(node)} is not allowed: expected one of + - not")
-        return UNARY[type(node.op)](self.value(node.operand))
+        return UNARY_OPERATORS[type(node.op)](self.value(node.operand))
 
     def _binop(self, node: ast.BinOp) -> Value:
-        if type(node.op) not in BINARY:
+        if type(node.op) not in BINARY_OPERATORS:
             raise Refused(f"{_shown(node)} is not allowed: expected one of + - * / // % **")
-        return BINARY[type(node.op)](self.value(node.left), self.value(node.right))
+        return BINARY_OPERATORS[type(node.op)](self.value(node.left), self.value(node.right))
 
     def _boolop(self, node: ast.BoolOp) -> Value:
         stop_at = isinstance(node.op, ast.Or)
@@ -186,7 +183,7 @@ class _Walk:
             self._weigh(left)
             if not isinstance(right, dict) or not isinstance(op, (ast.In, ast.NotIn)):  # a key is found at once
                 self._weigh(right)
-            if not COMPARE[type(op)](left, right):
+            if not COMPARISONS[type(op)](left, right):
                 return False
             left = right
         return True
@@ -204,11 +201,11 @@ class _Walk:
 
     def _attribute(self, node: ast.Attribute) -> Value:
         holder, name = self.value(node.value), node.attr
-        if isinstance(holder, dict) and (name in holder or ("dict", name) not in METHODS):
+        if isinstance(holder, dict) and (name in holder or ("dict", name) not in ALLOWED_METHODS):
             return _key(holder, name)
-        if isinstance(holder, Names):
+        if isinstance(holder, Lookup):
             return look_up(holder, name, f"name in {_shown(node.value)}")
-        method = METHODS.get((type(holder).__name__, name))
+        method = ALLOWED_METHODS.get((type(holder).__name__, name))
         if method is None:
             raise Refused(f"{_shown(node)}: {_kind(holder)} has no attribute {name!r} that may be used")
         if isinstance(holder, str):
@@ -227,7 +224,7 @@ class _Walk:
         return function.call(*arguments, **named)
 
 
-def look_up(names: Names, name: str, what: str) -> Value:
+def look_up(names: Lookup, name: str, what: str) -> Value:
     """The value of a name, or what else might have been meant."""
     try:
         return names.value_of(name)
@@ -250,9 +247,9 @@ def size(value: Value) -> int:
     while stack:
         part = stack.pop()
         count += 1
-        _at_most("list or dictionary", count + len(stack), LARGEST_LIST)
+        _at_most("list or dictionary", count + len(stack), MAX_LIST_SIZE)
         if isinstance(part, list):
-            stack.extend(part[: LARGEST_LIST + 1])
+            stack.extend(part[: MAX_LIST_SIZE + 1])
         elif isinstance(part, dict):
             stack.extend(part.values())
     return count
@@ -262,7 +259,7 @@ def text_of(value: Value) -> str:
     """A value as it stands in the expanded file."""
     if isinstance(value, str):
         return value
-    if isinstance(value, (XacroFunction, Names)):
+    if isinstance(value, (XacroFunction, Lookup)):
         raise Refused(f"{_kind(value)} is not a value; expected a number or a text")
     if isinstance(value, (list, dict)):
         size(value)
@@ -277,7 +274,7 @@ def _at_most(what: str, got: int, limit: int) -> None:
 def _kind(value: Value) -> str:
     if isinstance(value, XacroFunction):
         return f"the function {value.name}"
-    if isinstance(value, Names):
+    if isinstance(value, Lookup):
         return "a namespace"
     names = {"str": "a text", "list": "a list", "dict": "a dictionary", "NoneType": "nothing"}
     return names.get(type(value).__name__, "a number")
@@ -294,12 +291,12 @@ def _shown(node: ast.AST) -> str:
 def _times(a: Value, b: Value) -> Value:
     for one, other in ((a, b), (b, a)):
         if isinstance(one, (str, list)) and isinstance(other, int):
-            _at_most("text or list", len(one) * max(other, 0), LARGEST_LIST)
+            _at_most("text or list", len(one) * max(other, 0), MAX_LIST_SIZE)
     return a * b
 
 
 def _power(a: Value, b: Value) -> Value:
-    if isinstance(a, int) and isinstance(b, int) and a.bit_length() * abs(b) > MOST_BITS + abs(b):
+    if isinstance(a, int) and isinstance(b, int) and a.bit_length() * abs(b) > MAX_INTEGER_BITS + abs(b):
         raise Refused(f"{a} ** {b} is too large a number")
     result = a**b
     if isinstance(result, complex):
@@ -333,12 +330,12 @@ def _dictionary(source: Value = None, /, **named: Value) -> Value:
     return {**dict(source or {}), **named}
 
 
-UNARY: dict[type, Callable[[Value], Value]] = {
+UNARY_OPERATORS: dict[type, Callable[[Value], Value]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
 }
-BINARY: dict[type, Callable[[Value, Value], Value]] = {
+BINARY_OPERATORS: dict[type, Callable[[Value, Value], Value]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: _times,
@@ -347,7 +344,7 @@ BINARY: dict[type, Callable[[Value, Value], Value]] = {
     ast.Mod: _remainder,
     ast.Pow: _power,
 }
-COMPARE: dict[type, Callable[[Value, Value], bool]] = {
+COMPARISONS: dict[type, Callable[[Value, Value], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -359,7 +356,7 @@ COMPARE: dict[type, Callable[[Value, Value], bool]] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-METHODS: dict[tuple[str, str], Callable[..., Value]] = {
+ALLOWED_METHODS: dict[tuple[str, str], Callable[..., Value]] = {
     ("str", "split"): str.split,
     ("str", "strip"): str.strip,
     ("str", "lower"): str.lower,
@@ -378,15 +375,22 @@ _OF_MATH = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "sqrt", "hypot", "radians"),
     *("degrees", "exp", "log", "log10", "pow", "floor", "ceil", "trunc", "fabs", "fmod", "copysign", "isnan", "isinf"),
 )
-MATH = _functions(**{name: getattr(math, name) for name in _OF_MATH}) | {
+MATH_NAMES = _functions(**{name: getattr(math, name) for name in _OF_MATH}) | {
     "pi": math.pi,
     "tau": math.tau,
     "e": math.e,
     "inf": math.inf,
     "nan": math.nan,
 }
-PYTHON = _functions(
+PYTHON_NAMES = _functions(
     abs=abs, min=min, max=max, sum=sum, round=_round, len=len, int=int, float=float, str=text_of, bool=bool
 ) | _functions(list=list, sorted=sorted, dict=_dictionary)
-BUILT_IN = {"true": True, "false": False, **MATH, **PYTHON, "math": Namespace(MATH), "python": Namespace(PYTHON)}
+BUILT_IN_NAMES = {
+    "true": True,
+    "false": False,
+    **MATH_NAMES,
+    **PYTHON_NAMES,
+    "math": Namespace(MATH_NAMES),
+    "python": Namespace(PYTHON_NAMES),
+}
 """What every expression knows."""

@@ -11,19 +11,20 @@ from typing import NoReturn
 
 from armwright.errors import ModelError, nearest
 from armwright.model import xml
-from armwright.model.xacro.evaluate import Budget, Names, Refused, Value, XacroFunction
-from armwright.model.xacro.folders import Folders, Missing
-from armwright.model.xacro.scope import Block, Lazy, Macro, Parameter, Scope, parameters
-from armwright.model.xacro.text import Texts, literal
+from armwright.model.packages import MissingFile, ReadableFolders
+from armwright.model.refusal import Refused
+from armwright.model.xacro.evaluate import Budget, Lookup, Value, XacroFunction
+from armwright.model.xacro.scope import Block, LazyProperty, Macro, MacroParameter, Scope, parameters
+from armwright.model.xacro.text import TextExpander, literal
 from armwright.model.xml import Element
 
-MOST_STEPS = 300_000
-ELEMENT = 5
+MAX_STEPS = 300_000
+ELEMENT_COST = 5
 """Steps an element costs; a node of an expression costs one. The robots we know take less than a tenth of all."""
 
-DEEPEST_CALL = 200
-MOST_FILES = 500
-PREFIX = "xacro:"
+MAX_CALL_DEPTH = 200
+MAX_INCLUDED_FILES = 500
+XACRO_PREFIX = "xacro:"
 _TAG = re.compile(r"[A-Za-z_][\w.:-]*")
 
 
@@ -37,17 +38,17 @@ def expand(
     `arguments` are those of <xacro:arg>, `packages` the folders of the packages that the file includes from.
     """
     path = Path(path)
-    budget = Budget(MOST_STEPS)
-    given = _given(arguments)
-    texts = Texts(Folders.around(path, packages), dict(given), budget)
-    root = _Walk(texts, budget).document(path)
+    budget = Budget(MAX_STEPS)
+    given = _argument_texts(arguments)
+    texts = TextExpander(ReadableFolders.around(path, packages), dict(given), budget)
+    root = _Expansion(texts, budget).document(path)
     for name in given:
         if name not in texts.used:
             raise ModelError(f"{path} has no argument {name!r}; {_guess(name, sorted(texts.used))}")
     return root
 
 
-def _given(arguments: Mapping[str, str | float] | None) -> dict[str, str]:
+def _argument_texts(arguments: Mapping[str, str | float] | None) -> dict[str, str]:
     """The arguments as the texts that xacro would have got on its command line."""
     if arguments is None:
         return {}
@@ -91,7 +92,7 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class Call:
+class MacroCall:
     """A macro call whose blocks have been expanded into `blocks`."""
 
     macro: Macro
@@ -100,14 +101,14 @@ class Call:
     visit: Visit
 
 
-class _Walk:
+class _Expansion:
     """Over one document and all it includes, with a stack of what is still to be done."""
 
-    def __init__(self, texts: Texts, budget: Budget) -> None:
+    def __init__(self, texts: TextExpander, budget: Budget) -> None:
         self.texts, self.budget = texts, budget
         self.parsed: dict[Path, Element] = {}
         self.bytes = 0
-        self.stack: list[Visit | Call] = []
+        self.stack: list[Visit | MacroCall] = []
         self.handlers: dict[str, Callable[[Visit], None]] = {
             "property": self._property,
             "arg": self._argument,
@@ -133,14 +134,14 @@ class _Walk:
             root.fail(f"<{root.tag}> expands to nothing; expected a robot")
         return top.children[0]
 
-    def _step(self, step: Visit | Call) -> None:
+    def _step(self, step: Visit | MacroCall) -> None:
         visit = step if isinstance(step, Visit) else step.visit
         self.texts.file = visit.context.file
         try:
-            if isinstance(step, Call):
+            if isinstance(step, MacroCall):
                 self._called(step)
-            elif step.element.tag.startswith(PREFIX):
-                self.handlers.get(step.element.tag.removeprefix(PREFIX), self._call)(step)
+            elif step.element.tag.startswith(XACRO_PREFIX):
+                self.handlers.get(step.element.tag.removeprefix(XACRO_PREFIX), self._call)(step)
             else:
                 self._plain(step)
         except Refused as error:
@@ -150,7 +151,7 @@ class _Walk:
 
     def _push(self, elements: Sequence[Element], output: Element, context: Context, level: int) -> None:
         """To be expanded next, in this order. They are paid for now, so that the stack is bounded, too."""
-        self.budget.spend(ELEMENT * len(elements))
+        self.budget.spend(ELEMENT_COST * len(elements))
         self.stack.extend(Visit(element, output, context, level) for element in reversed(elements))
 
     def _content(self, element: Element, visit: Visit) -> None:
@@ -168,13 +169,13 @@ class _Walk:
     def _plain(self, visit: Visit) -> None:
         """An element that stays, with its texts replaced."""
         source, scope = visit.element, visit.context.scope
-        if visit.level >= xml.DEEPEST:
-            visit.fail(f"elements are nested more than {xml.DEEPEST} deep")
+        if visit.level >= xml.MAX_XML_DEPTH:
+            visit.fail(f"elements are nested more than {xml.MAX_XML_DEPTH} deep")
         self.budget.spend(len(source.attributes))
         attributes = {
             name: self.texts.text(value, scope)
             for name, value in source.attributes.items()
-            if not name.startswith(PREFIX) and name != "xmlns:xacro"
+            if not name.startswith(XACRO_PREFIX) and name != "xmlns:xacro"
         }
         made = Element(source.tag, attributes, source.file, source.line, text=self.texts.text(source.text, scope))
         visit.output.children.append(made)
@@ -182,7 +183,7 @@ class _Walk:
 
     def _element(self, visit: Visit) -> None:
         name = self._evaluated(visit, "xacro:name")
-        if not _TAG.fullmatch(name) or name.startswith(PREFIX):
+        if not _TAG.fullmatch(name) or name.startswith(XACRO_PREFIX):
             visit.fail(f"xacro:name = {name!r} is not the name of an element")
         self._plain(replace(visit, element=replace(visit.element, tag=name)))
 
@@ -199,7 +200,7 @@ class _Walk:
     def _truth(self, visit: Visit, text: str) -> bool:
         value = self.texts.value(text, visit.context.scope)
         known = literal(value.strip()) if isinstance(value, str) else value
-        if isinstance(known, (str, XacroFunction, Names)):
+        if isinstance(known, (str, XacroFunction, Lookup)):
             visit.fail(f"{text!r} is {value!r}; expected true or false, or a number")
         return bool(known)
 
@@ -233,7 +234,9 @@ class _Walk:
             return
         value = literal(text)
         lazy = isinstance(value, str) and "$" in value
-        target.values[name] = Lazy(value, visit.element) if lazy else literal(value)  # xacro, too, does this twice
+        target.values[name] = (
+            LazyProperty(value, visit.element) if lazy else literal(value)
+        )  # xacro, too, does this twice
 
     def _target(self, visit: Visit) -> Scope:
         """The scope a property is written to."""
@@ -262,7 +265,7 @@ class _Walk:
         context, name = visit.context, self._evaluated(visit, "filename")
         try:
             path = self.texts.folders.file(name, context.file)
-        except Missing:
+        except MissingFile:
             if self._truth(visit, visit.element.attributes.get("optional", "false")):
                 return
             raise
@@ -280,15 +283,17 @@ class _Walk:
         """A file is parsed once, however often it is included: expanding never changes what it reads."""
         if path not in self.parsed:
             self.bytes += path.stat().st_size
-            if len(self.parsed) >= MOST_FILES or self.bytes > xml.LARGEST:
-                visit.fail(f"more than {MOST_FILES} files, or {xml.LARGEST >> 20} MB of them, are included")
+            if len(self.parsed) >= MAX_INCLUDED_FILES or self.bytes > xml.MAX_XML_BYTES:
+                visit.fail(
+                    f"more than {MAX_INCLUDED_FILES} files, or {xml.MAX_XML_BYTES >> 20} MB of them, are included"
+                )
             self.parsed[path] = xml.read(path)
         return self.parsed[path]
 
     # macros and blocks
 
     def _macro(self, visit: Visit) -> None:
-        name = visit.element.text_of("name").removeprefix(PREFIX)
+        name = visit.element.text_of("name").removeprefix(XACRO_PREFIX)
         if not name or "." in name or name in (*self.handlers, "call"):
             visit.fail(f"a macro cannot be called {name!r}: expected no dots, and no name of xacro itself")
         text = visit.element.attributes.get("params", "")
@@ -298,7 +303,7 @@ class _Walk:
     def _call(self, visit: Visit) -> None:
         """Expand the blocks in the call first, since it is the expanded ones that the macro gets."""
         element, scope = visit.element, visit.context.scope
-        name = element.tag.removeprefix(PREFIX)
+        name = element.tag.removeprefix(XACRO_PREFIX)
         if name == "call":
             name = self._evaluated(visit, "macro")
             others = {key: text for key, text in element.attributes.items() if key != "macro"}
@@ -307,13 +312,13 @@ class _Walk:
         if found is None:
             known = [*self.handlers, *(known for outer in scope.mechanism() for known in outer.macros)]
             visit.fail(f"unknown macro {name!r}; {_guess(name, known)}")
-        if visit.context.calls >= DEEPEST_CALL:
-            visit.fail(f"macros call each other more than {DEEPEST_CALL} deep")
+        if visit.context.calls >= MAX_CALL_DEPTH:
+            visit.fail(f"macros call each other more than {MAX_CALL_DEPTH} deep")
         blocks = Element("", {}, element.file, element.line)
-        self.stack.append(Call(*found, blocks, visit))
+        self.stack.append(MacroCall(*found, blocks, visit))
         self._push(element.children, blocks, visit.context, 0)
 
-    def _called(self, call: Call) -> None:
+    def _called(self, call: MacroCall) -> None:
         macro, visit = call.macro, call.visit
         given, blocks = visit.element.attributes, list(call.blocks.children)
         self.budget.spend(len(macro.parameters))
@@ -337,7 +342,7 @@ class _Walk:
         inside = replace(visit.context, scope=scope, calls=visit.context.calls + 1, call=called)
         self._content(macro.body, replace(visit, context=inside))
 
-    def _default(self, parameter: Parameter, call: Call) -> Value:
+    def _default(self, parameter: MacroParameter, call: MacroCall) -> Value:
         caller, macro = call.visit.context.scope, call.macro
         if parameter.inherits:
             try:
@@ -364,12 +369,12 @@ class _Walk:
 
     def _copy(self, element: Element) -> Element:
         """An element that is used once more; every use counts."""
-        self.budget.spend(ELEMENT + len(element.attributes))
+        self.budget.spend(ELEMENT_COST + len(element.attributes))
         children = [self._copy(child) for child in element.children]
         return replace(element, attributes=dict(element.attributes), children=children)
 
 
-def _block(parameter: Parameter, element: Element) -> Block:
+def _block(parameter: MacroParameter, element: Element) -> Block:
     """`*name` is the element itself, `**name` what is in it."""
     if parameter.name.startswith("**"):
         return Block(tuple(element.children), element.text, expanded=True)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from armwright.model.xacro.evaluate import BUILT_IN, Refused, Value
+from armwright.model.refusal import Refused
+from armwright.model.xacro.evaluate import BUILT_IN_NAMES, Value
 from armwright.model.xml import Element
 
 _PARAMETER = re.compile(
@@ -14,12 +15,12 @@ _PARAMETER = re.compile(
 )
 
 
-LONGEST = 10_000
+MAX_PARAMETER_CHARS = 10_000
 """Characters of the parameters of a macro."""
 
 
 @dataclass(frozen=True)
-class Lazy:
+class LazyProperty:
     """The text of a property that nobody has used yet."""
 
     text: str
@@ -27,7 +28,7 @@ class Lazy:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class MacroParameter:
     """`inherits` (^) takes the caller's property of that name, `default` stands in for what is not given."""
 
     name: str
@@ -48,7 +49,7 @@ class Macro:
     """A macro as it was defined; it is expanded anew for every call."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[MacroParameter, ...]
     body: Element
 
 
@@ -88,10 +89,10 @@ class Scope:
         for scope in self.mechanism():
             if name in scope.values:
                 return scope._settled(name)
-        return BUILT_IN[name]
+        return BUILT_IN_NAMES[name]
 
     def known(self) -> Iterable[str]:
-        return [*(name for scope in self.mechanism() for name in scope.values), *BUILT_IN]
+        return [*(name for scope in self.mechanism() for name in scope.values), *BUILT_IN_NAMES]
 
     def block(self, name: str) -> Block | None:
         """`**name` anywhere goes before `*name`, as in xacro."""
@@ -112,7 +113,7 @@ class Scope:
     def _settled(self, name: str) -> Value:
         """The value of a property of this scope, computed now if it never was."""
         value = self.values[name]
-        if not isinstance(value, Lazy):
+        if not isinstance(value, LazyProperty):
             return value
         if name in self.settling:
             raise Refused(
@@ -131,18 +132,18 @@ class Scope:
         return self.values[name]
 
 
-def parameters(text: str) -> tuple[Parameter, ...]:
+def parameters(text: str) -> tuple[MacroParameter, ...]:
     """The parameters of a macro: `a b:=1 c:=^ d:=^|1 *block **content`."""
-    found: dict[str, Parameter] = {}
+    found: dict[str, MacroParameter] = {}
     text, i = text.strip(), 0
-    if len(text) > LONGEST:
-        raise Refused(f"params has {len(text)} characters; expected at most {LONGEST}")
+    if len(text) > MAX_PARAMETER_CHARS:
+        raise Refused(f"params has {len(text)} characters; expected at most {MAX_PARAMETER_CHARS}")
     while i < len(text):
         match = _PARAMETER.match(text, i)
         if match is None or set(match[1]) & set("'\"${}()") or not match[1].strip("*"):
             raise Refused(f"params = {text[:80]!r}: expected names, with defaults as in a:=1 b:='two words' c:=^|0")
         if match[1] in found:
             raise Refused(f"params = {text[:80]!r}: two are called {match[1]!r}")
-        found[match[1]] = Parameter(match[1], bool(match[2]), match[3] or None)
+        found[match[1]] = MacroParameter(match[1], bool(match[2]), match[3] or None)
         i = match.end()
     return tuple(found.values())

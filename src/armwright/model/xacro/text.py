@@ -18,32 +18,31 @@ from pathlib import Path
 from typing import NoReturn
 
 from armwright.errors import ModelWarning, nearest
-from armwright.model.meshes import SCHEME
+from armwright.model.packages import SCHEME, ReadableFolders
+from armwright.model.refusal import Refused
 from armwright.model.xacro import yaml
 from armwright.model.xacro.evaluate import (
-    BUILT_IN,
-    LONGEST_TEXT,
+    BUILT_IN_NAMES,
+    MAX_TEXT_CHARS,
     Budget,
-    Names,
+    Lookup,
     Namespace,
-    Refused,
     Value,
     XacroFunction,
     evaluate,
     text_of,
 )
-from armwright.model.xacro.folders import Folders
 
-DEEPEST = 40
+MAX_PROPERTY_DEPTH = 40
 """Properties that use each other."""
-SEARCH = 20
+SEARCH_COST = 20
 """Steps it costs to look for a file or a folder."""
 
 _PIECE = re.compile(r"\$\$++[{(]|\$\{[^}]*\}|\$++(?![{(])|\$|[^$]+")
 
 
 @dataclass(frozen=True)
-class Asked(Namespace):
+class RecordedNames(Namespace):
     """Names of which it is kept which were asked for."""
 
     used: set[str]
@@ -54,13 +53,13 @@ class Asked(Namespace):
 
 
 @dataclass
-class Texts:
+class TextExpander:
     """Texts of one document. `file` is the one being expanded.
 
     `used` are the arguments it has asked for or declared, `declared` those of <xacro:arg>.
     """
 
-    folders: Folders
+    folders: ReadableFolders
     arguments: dict[str, str]
     budget: Budget
     file: Path = Path()
@@ -69,16 +68,16 @@ class Texts:
     loaded: dict[Path, Value] = field(default_factory=dict)
     nesting: int = 0
 
-    def text(self, text: str, names: Names) -> str:
+    def text(self, text: str, names: Lookup) -> str:
         """A text with everything in it replaced."""
         return text_of(self.value(text, names)) if "$" in text else text
 
-    def value(self, text: str, names: Names) -> Value:
+    def value(self, text: str, names: Lookup) -> Value:
         """The same, typed: a text that is one expression is what the expression is."""
         self.nesting += 1
         try:
-            if self.nesting > DEEPEST:
-                raise Refused(f"properties that use each other are nested more than {DEEPEST} deep")
+            if self.nesting > MAX_PROPERTY_DEPTH:
+                raise Refused(f"properties that use each other are nested more than {MAX_PROPERTY_DEPTH} deep")
             parts = [self._part(piece, names) for piece in _pieces(text)]
         finally:
             self.nesting -= 1
@@ -86,11 +85,11 @@ class Texts:
             return parts[0]
         whole = "".join(map(text_of, parts))
         self.budget.spend(len(parts) + len(whole) // 50)
-        if len(whole) > LONGEST_TEXT:
-            raise Refused(f"a text of {len(whole)} characters; expected at most {LONGEST_TEXT}")
+        if len(whole) > MAX_TEXT_CHARS:
+            raise Refused(f"a text of {len(whole)} characters; expected at most {MAX_TEXT_CHARS}")
         return whole
 
-    def typed(self, text: str, names: Names) -> Value:
+    def typed(self, text: str, names: Lookup) -> Value:
         """The value of a property or parameter: a text that spells a number is one."""
         return literal(self.value(text, names))
 
@@ -107,7 +106,7 @@ class Texts:
         }
         return Namespace({name: XacroFunction(name, call) for name, call in functions.items()})
 
-    def _part(self, piece: str, names: Names) -> Value:
+    def _part(self, piece: str, names: Lookup) -> Value:
         if piece.startswith("${"):
             return evaluate(self.text(piece[2:-1], names), names, self.budget)
         if piece.startswith("$("):
@@ -143,22 +142,22 @@ class Texts:
 
     def _found(self, package: str) -> str:
         """A folder, or a name that says what is missing once a file in it is to be read; meshes never are."""
-        self.budget.spend(SEARCH)
+        self.budget.spend(SEARCH_COST)
         return str(self.folders.package(package, self.file) or SCHEME + package)
 
     def _arguments(self) -> Namespace:
         """What $(eval ...) knows: the arguments as names, or through arg('name')."""
-        self.budget.spend(SEARCH + len(self.arguments))
+        self.budget.spend(SEARCH_COST + len(self.arguments))
         values = {name: literal(text) for name, text in self.arguments.items()}
         functions = {
             "arg": XacroFunction("arg", lambda name: literal(self._argument(name))),
             "find": XacroFunction("find", self._found),
             "dirname": XacroFunction("dirname", lambda: str(self.file.parent)),
         }
-        return Asked({**BUILT_IN, **values, **functions}, self.used)
+        return RecordedNames({**BUILT_IN_NAMES, **values, **functions}, self.used)
 
     def _path(self, name: Value) -> Path:
-        self.budget.spend(SEARCH)
+        self.budget.spend(SEARCH_COST)
         return self.folders.file(text_of(name), self.file)
 
     def _warning(self, *parts: Value) -> str:

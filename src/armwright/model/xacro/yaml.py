@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from armwright.files import contents
-from armwright.model.xacro.evaluate import BUILT_IN, Budget, Namespace, Refused, Value, evaluate, size
+from armwright.model.refusal import Refused
+from armwright.model.xacro.evaluate import BUILT_IN_NAMES, Budget, Namespace, Value, evaluate, size
 
-LARGEST = 64 << 10
+MAX_YAML_BYTES = 64 << 10
 """Bytes, which take PyYAML half a second."""
-UNITS = {
+YAML_UNITS = {
     "!radians": 1.0,
     "!degrees": math.pi / 180,
     "!meters": 1.0,
@@ -29,7 +30,7 @@ def read(path: Path, budget: Budget) -> Value:
     except ImportError:
         raise Refused(f"{path} is YAML, which needs PyYAML: pip install pyyaml") from None
     try:
-        data = contents(path, LARGEST)
+        data = contents(path, MAX_YAML_BYTES)
     except OSError as error:
         raise Refused(f"cannot read {path}: {error.strerror}") from None
     try:
@@ -47,13 +48,13 @@ def _loader(yaml: Any, budget: Budget) -> Any:
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
         pass
 
-    for tag, unit in UNITS.items():
+    for tag, unit in YAML_UNITS.items():
         Loader.add_constructor(tag, lambda loader, node, unit=unit: unit * _number(loader, node, budget))
     return Loader
 
 
 def _number(loader: Any, node: Any, budget: Budget) -> float:
-    return float(evaluate(str(loader.construct_scalar(node)), Namespace(BUILT_IN), budget))
+    return float(evaluate(str(loader.construct_scalar(node)), Namespace(BUILT_IN_NAMES), budget))
 
 
 def _plain(value: Any) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import InputError
-from armwright.model.references import joint_place
+from armwright.model.link_names import joint_index
 from armwright.names import shown
 from armwright.pages.report.plot import COLOURS
 from armwright.robot import Robot
@@ -50,4 +50,4 @@ def chosen(robot: Robot, joints: Sequence[str | int] | str | int | None) -> list
     """The places of joints that are given by name or number, all of them by default."""
     if joints is None:
         return list(range(robot.n))
-    return [joint_place(robot, joint) for joint in ([joints] if np.ndim(joints) == 0 else joints)]  # type: ignore[union-attr]
+    return [joint_index(robot, joint) for joint in ([joints] if np.ndim(joints) == 0 else joints)]  # type: ignore[union-attr]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.model.description import NO_TRANSFORM
-from armwright.model.visual import Box, Capsule, Colour, Cylinder, Ellipsoid, Visual, as_pose
+from armwright.model.transforms import IDENTITY_TRANSFORM
+from armwright.model.visual import Box, Capsule, Colour, Cylinder, Ellipsoid, Visual, visual_pose
 from armwright.robot import Robot
 
 TUBE: Colour = (0.87, 0.89, 0.92, 1.0)
@@ -81,7 +81,7 @@ def base_bodies(robot: Robot, size: float) -> tuple[Visual, ...]:
     thick = 0.4 * thickest
     if not down and lowest < 0:  # the housing of an axis that begins in frame 0 stands on the plate
         foot[2, 3] = lowest - thick
-    plate = Visual(Cylinder(1.6 * thickest, thick), as_pose(foot @ moved_to((0, 0, thick / 2))), PLATE, "base")
+    plate = Visual(Cylinder(1.6 * thickest, thick), visual_pose(foot @ moved_to((0, 0, thick / 2))), PLATE, "base")
     return (*shapes, plate)
 
 
@@ -142,11 +142,11 @@ def _housing(kind: str, slides: bool, radius: float) -> list[Visual]:
     if kind == "free":
         return []
     if kind == "ball":
-        return [Visual(Ellipsoid((radius, radius, radius)), NO_TRANSFORM, HOUSING, JOINT)]
+        return [Visual(Ellipsoid((radius, radius, radius)), IDENTITY_TRANSFORM, HOUSING, JOINT)]
     if slides:
-        return [Visual(Box((1.7 * radius, 1.7 * radius, 2.6 * radius)), NO_TRANSFORM, HOUSING, JOINT)]
-    cap = Visual(Cylinder(1.04 * radius, 0.5 * radius), NO_TRANSFORM, HOUSING, JOINT)
-    return [Visual(Cylinder(radius, 2 * HALF * radius), NO_TRANSFORM, HOUSING, "housing"), cap]
+        return [Visual(Box((1.7 * radius, 1.7 * radius, 2.6 * radius)), IDENTITY_TRANSFORM, HOUSING, JOINT)]
+    cap = Visual(Cylinder(1.04 * radius, 0.5 * radius), IDENTITY_TRANSFORM, HOUSING, JOINT)
+    return [Visual(Cylinder(radius, 2 * HALF * radius), IDENTITY_TRANSFORM, HOUSING, "housing"), cap]
 
 
 def _tubes(begin: Array, end: Array, axis: Array, radius: float, size: float) -> list[Visual]:
@@ -165,7 +165,7 @@ def _tube(a: Array, b: Array, radius: float) -> Visual:
     T = np.eye(4)
     T[:3, :3] = _along((b - a) / length)
     T[:3, 3] = (a + b) / 2
-    return Visual(Capsule(radius, length), as_pose(T), TUBE, "tube")
+    return Visual(Capsule(radius, length), visual_pose(T), TUBE, "tube")
 
 
 def _along(z: Array) -> Array:
@@ -186,7 +186,7 @@ def _end(robot: Robot, i: int, radius: float, size: float) -> list[Visual]:
         return []
     T = moved_to(far)
     T[:3, :3] = _along(far / np.linalg.norm(far))
-    flange = Visual(Cylinder(SLIM * radius, 0.3 * radius), as_pose(T), HOUSING, "flange")
+    flange = Visual(Cylinder(SLIM * radius, 0.3 * radius), visual_pose(T), HOUSING, "flange")
     return [_tube(np.zeros(3), far, 0.8 * SLIM * radius), flange]
 
 
@@ -201,7 +201,7 @@ def _inertia_box(robot: Robot, i: int) -> list[Visual]:
     T = moved_to(link.com)
     T[:3, :3] = axes
     a, b, c = np.sqrt(6 * np.maximum(squares, 1e-3 * squares.max())).tolist()
-    return [Visual(Box((a, b, c)), as_pose(T), TUBE, "body")]
+    return [Visual(Box((a, b, c)), visual_pose(T), TUBE, "body")]
 
 
 def spread(mass: float, inertia: Array) -> tuple[Array, Array] | None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from armwright.errors import ModelError
-from armwright.model.description import NO_TRANSFORM
-from armwright.model.meshes import SCHEME, MissingMeshError
+from armwright.model.meshes import MissingMeshError
+from armwright.model.packages import SCHEME
+from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.model.visual import Mesh, Shape, Sphere, Visual
 from armwright.pages.scene.bodies import PAYLOAD, base_bodies, bodies, moved_to, size_of
 from armwright.pages.scene.triangles import triangles
@@ -84,4 +85,4 @@ def _payload(robot: Robot) -> Visual:
     assert robot.payload is not None
     radius = (3 * robot.payload.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
     at = np.asarray(robot.hand.pose) @ moved_to(robot.payload.com)
-    return Visual(Sphere(float(radius)), NO_TRANSFORM, PAYLOAD, "payload").moved(at)
+    return Visual(Sphere(float(radius)), IDENTITY_TRANSFORM, PAYLOAD, "payload").moved(at)

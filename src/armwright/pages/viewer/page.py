@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from armwright.model.description import Payload
-from armwright.model.visual import as_pose
+from armwright.model.records import Payload
+from armwright.model.visual import visual_pose
 from armwright.pages.scene import directions, floor_below, looks
 from armwright.pages.scene.bodies import PAYLOAD, moved_to
 from armwright.pages.scene.looks import DENSITY
@@ -170,7 +170,7 @@ class Page:
             return
         for k, held in enumerate(self.stance.loads):
             radius = (3 * held.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
-            at = np.asarray(as_pose(np.asarray(robot.hand.pose) @ moved_to(held.com)))
+            at = np.asarray(visual_pose(np.asarray(robot.hand.pose) @ moved_to(held.com)))
             self._server.scene.add_icosphere(
                 f"/robot/link{robot.tip}/payload{k}",
                 max(radius, 1e-6),

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from armwright.model.description import EARTH
+from armwright.model.description import EARTH_GRAVITY
 from armwright.names import shown
 from armwright.pages.viewer import readout
 from armwright.pages.viewer.figure import placed, pose_of
 from armwright.pages.viewer.stance import HEAVIEST, HELD, Lever, Stance
 from armwright.pages.viewer.worker import Worker
 
-GRAVITY = {"Earth": EARTH, "Moon": (0.0, 0.0, -1.62), "Mars": (0.0, 0.0, -3.71), "none": (0.0, 0.0, 0.0)}
+GRAVITY = {"Earth": EARTH_GRAVITY, "Moon": (0.0, 0.0, -1.62), "Mars": (0.0, 0.0, -3.71), "none": (0.0, 0.0, 0.0)}
 CUSTOM = "custom"
 FOLLOWS = {"position and orientation": "full", "position and axis": "axis", "position": "free"}
 

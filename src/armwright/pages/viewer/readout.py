@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.table import joints_of
+from armwright.model.printed_tables import joint_count
 from armwright.pages.report.html import escape
 from armwright.pages.viewer.playback import Instant
 from armwright.pages.viewer.stance import Holding
@@ -27,7 +27,7 @@ def heading(robot: Robot, notes: Sequence[str] = ()) -> str:
     """Which robot it is, where it comes from, and what could not be shown."""
     source = robot.source.split("\n")[0]
     lines = [f'<div style="font-weight:700;font-size:1.15em">{escape(robot.name)}</div>']
-    lines += [f'<div style="opacity:0.75">{escape(text)}</div>' for text in (source, joints_of(robot)) if text]
+    lines += [f'<div style="opacity:0.75">{escape(text)}</div>' for text in (source, joint_count(robot)) if text]
     lines += [f'<div style="color:{NEAR}">{escape(note)}</div>' for note in notes]
     return _block(lines)
 

@@ -19,7 +19,8 @@ from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.lazy import cached_property
 from armwright.mechanism import Ball
-from armwright.model.description import Payload, Triple, six, triple
+from armwright.model.records import Payload
+from armwright.model.transforms import Triple, tensor_entries, triple
 from armwright.names import shown
 from armwright.pages.scene.bodies import size_of
 from armwright.robot import Robot
@@ -242,7 +243,7 @@ class Stance:
     def payload(self) -> Payload | None:
         """All that the tool holds, as one body."""
         held = [load for load in self.loads if load.mass > 0]
-        return reduce(Payload.beside, held) if held and self.robot.tip is not None else None
+        return reduce(Payload.combined, held) if held and self.robot.tip is not None else None
 
     @property
     def mass(self) -> float:
@@ -291,7 +292,7 @@ class Stance:
         if not held:
             return self._compiled[problem](self.q, self.gravity)
         body = self.payload or Payload(0.0)
-        return self._compiled[problem](self.q, self.gravity, body.mass, body.com, six(body.inertia))
+        return self._compiled[problem](self.q, self.gravity, body.mass, body.com, tensor_entries(body.inertia))
 
 
 def _within(value: float, low: float, high: float) -> float:

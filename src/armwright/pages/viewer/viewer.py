@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import InputError
-from armwright.model.description import Payload
+from armwright.model.records import Payload
 from armwright.pages.report.html import escape
 from armwright.pages.viewer.server import ANYWHERE, LOCAL, quiet, start
 from armwright.robot import Robot

@@ -23,7 +23,8 @@ from armwright.algebra import Array
 from armwright.check.numbers import difference
 from armwright.formulations import find, formulations
 from armwright.graph import Graph
-from armwright.model.description import NO_TENSOR, JointModel, LinkModel
+from armwright.model.records import JointModel, LinkModel
+from armwright.model.transforms import ZERO_TENSOR
 from armwright.pages.report.plot import Curve, Plot, per_joint
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_on, count_operations, degree, formula, products_and_sums
@@ -529,7 +530,7 @@ def with_cylinders(arm: Robot, by_stroke: bool) -> Robot:
             JointModel(f"{name}_stroke", "prismatic", -np.pi / 2, 0.0, length, 0.0),
         ]
         parents += [names.index(on), len(links)]
-        links += [LinkModel(f"{name}_{part}", 0.0, (0.0, 0.0, 0.0), NO_TENSOR) for part in ("barrel", "rod")]
+        links += [LinkModel(f"{name}_{part}", 0.0, (0.0, 0.0, 0.0), ZERO_TENSOR) for part in ("barrel", "rod")]
     tree = replace(arm, joints=tuple(joints), links=tuple(links), parents=tuple(parents), tip=arm.tip)
     for name, (_, push, _) in CYLINDERS.items():
         turned_by = arm.joints[names.index(name)].name

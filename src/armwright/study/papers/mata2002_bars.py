@@ -18,7 +18,7 @@ import numpy as np
 import armwright as aw
 from armwright.algebra import Array, Scalar
 from armwright.mechanism import Link
-from armwright.model.description import symmetric, tensor
+from armwright.model.transforms import symmetric, tensor
 from armwright.pages.report.plot import Curve, Plot
 from armwright.study.papers.finding import (
     Against,

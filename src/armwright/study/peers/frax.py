@@ -16,7 +16,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # frax advises on settings of XLA
     import frax
 
-from armwright.model.urdf import text
+from armwright.model.urdf_writer import urdf_text
 from armwright.robot import Robot
 
 _WEIGHTLESS = """<link name="{}"><inertial><mass value="0"/>
@@ -28,7 +28,7 @@ class Frax:
         jax.config.update("jax_enable_x64", True)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "robot.urdf"
-            urdf = text(arm)
+            urdf = urdf_text(arm)
             for name in ("base_link", "tool"):
                 urdf = urdf.replace(f'<link name="{name}" />', _WEIGHTLESS.format(name))
             path.write_text(urdf)

@@ -22,7 +22,7 @@ class MuJoCo:
 
     def __init__(self, arm: Robot) -> None:
         self.arm = replace(arm, frames=())  # so that the tool is the only site
-        self.model = mujoco.MjModel.from_xml_string(mjcf.text(self.arm))
+        self.model = mujoco.MjModel.from_xml_string(mjcf.mjcf_text(self.arm))
         self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
         self.data = mujoco.MjData(self.model)
         self.joints: dict[str, Any] = {self.model.joint(j).name: self.model.joint(j) for j in range(self.model.njnt)}

@@ -12,8 +12,8 @@ import pinocchio as pin
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.model.description import JointModel
-from armwright.model.urdf import at_zero
+from armwright.model.frame_change import zero_placement
+from armwright.model.records import JointModel
 from armwright.robot import Robot
 
 
@@ -30,7 +30,7 @@ class Pinocchio:
         self.joints, frames = {-1: 0}, {-1: pin.SE3(np.asarray(arm.base))}
         for i in _branch_by_branch(arm.parents):
             rows = _rows(arm, i)
-            parent, frame = self.joints[arm.parents[i]], frames[arm.parents[i]] * pin.SE3(at_zero(rows[0].model))
+            parent, frame = self.joints[arm.parents[i]], frames[arm.parents[i]] * pin.SE3(zero_placement(rows[0].model))
             for kind, own in _kinds(rows):
                 parent = model.addJoint(parent, kind, frame, own[0].model.name)
                 frame = pin.SE3.Identity()
@@ -154,7 +154,7 @@ def _turned(rows: list[Row]) -> Array:
     """Where the frame of the link stands on the joint: that of a universal one has its z axis on the second axis."""
     T = np.eye(4)
     for row in rows[1:]:
-        T = T @ at_zero(row.model)
+        T = T @ zero_placement(row.model)
     return T
 
 

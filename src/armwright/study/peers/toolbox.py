@@ -9,7 +9,7 @@ import roboticstoolbox as rtb
 from numpy.typing import NDArray
 
 from armwright.mechanism import Link
-from armwright.model.description import tensor
+from armwright.model.transforms import tensor
 from armwright.robot import Robot
 
 

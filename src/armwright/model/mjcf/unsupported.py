@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import ModelWarning
-from armwright.model.mjcf.links import KINDS, Links, curve_of
-from armwright.model.tree import SEVERAL
+from armwright.model.mjcf.link_builder import JOINT_KINDS, LinkBuilder, curve_of
+from armwright.model.tree import MULTI_FREEDOM_KINDS
 
-MOST_LISTED = 8
+MAX_LISTED_EFFECTS = 8
 """Of what is not taken over, in one warning."""
 
 
-def acting(model: Any, links: Links) -> list[str]:
+def unsupported_effects(model: Any, links: LinkBuilder) -> list[str]:
     """What acts on the joints and bodies of a compiled model and will not here."""
     m, told = model, [*links.couplings.left_out]
     bent, yields = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1))), getattr(m, "jnt_springyield", np.zeros(m.njnt))
     for j, name in enumerate(links.joint_names):
-        if KINDS[int(m.jnt_type[j])] in SEVERAL and curve_of(m, j):
+        if JOINT_KINDS[int(m.jnt_type[j])] in MULTI_FREEDOM_KINDS and curve_of(m, j):
             told.append(f"the spring of joint {name} beyond the linear")
         drive = links.drives.get(name)
-        if KINDS[int(m.jnt_type[j])] in SEVERAL and drive and (drive.armature or drive.viscous):
+        if JOINT_KINDS[int(m.jnt_type[j])] in MULTI_FREEDOM_KINDS and drive and (drive.armature or drive.viscous):
             told.append(f"the armature and damping of the actuators of joint {name}")
         if yields[j]:
             told.append(f"that the spring of joint {name} yields")
@@ -39,10 +39,10 @@ def acting(model: Any, links: Links) -> list[str]:
     return told
 
 
-def tell(path: Path, left_out: Iterable[str]) -> None:
+def warn_of_unsupported(path: Path, left_out: Iterable[str]) -> None:
     """A warning that lists what is not taken over."""
     if told := list(left_out):
-        listed = "; ".join(told[:MOST_LISTED]) + (
-            f"; and {len(told) - MOST_LISTED} more" if len(told) > MOST_LISTED else ""
+        listed = "; ".join(told[:MAX_LISTED_EFFECTS]) + (
+            f"; and {len(told) - MAX_LISTED_EFFECTS} more" if len(told) > MAX_LISTED_EFFECTS else ""
         )
         warnings.warn(f"{path}: not taken over: {listed}", ModelWarning, stacklevel=3)

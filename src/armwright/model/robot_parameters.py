@@ -21,48 +21,55 @@ from armwright.algebra import IDENTITY, Matrix, Scalar, Symmetric, Vector
 from armwright.errors import InputError, unknown
 from armwright.formulations.parts.loops import along
 from armwright.mechanism import FREEDOMS, AnyLink, Joint, Link, Mechanism, MomentLink
-from armwright.model.description import Description, Payload, as_pose, held, six
+from armwright.model.description import Description
+from armwright.model.mechanics import payload_on_link
+from armwright.model.records import Payload
+from armwright.model.transforms import pose_of, tensor_entries
 
-BODY = {"mass": 1, "com": 3, "inertia": 6}
-GRAVITY_FELT, BODY_HELD = "gravity as the base sees it", "the body at the tip with what it holds"
-SHARED = {GRAVITY_FELT: 3, BODY_HELD: 10}
+BODY_PARAMETERS = {"mass": 1, "com": 3, "inertia": 6}
+BASE_GRAVITY, TIP_BODY = "gravity as the base sees it", "the body at the tip with what it holds"
+SHARED_PARAMETERS = {BASE_GRAVITY: 3, TIP_BODY: 10}
 """What robots of one family differ in (`model.family`): 3 numbers, and mass, first moment, inertia about the origin."""
 
-LENGTHS = ("a", "d", "y", "z")
-JOINT = ("viscous", "coulomb", "armature", "spring_stiffness", "spring_rest", *LENGTHS)
+LENGTH_PARAMETERS = ("a", "d", "y", "z")
+JOINT_PARAMETERS = ("viscous", "coulomb", "armature", "spring_stiffness", "spring_rest", *LENGTH_PARAMETERS)
 
-PARALLEL = 1e-9
+IN_PLANE_TOLERANCE = 1e-9
 """Cosine of the angle between a length and the normal of a plane that it lies in."""
 
 
-def parameters(robot: Description) -> dict[str, int]:
+def robot_parameters(robot: Description) -> dict[str, int]:
     """Everything that can be varied, and how many numbers it is."""
-    sizes = {"gravity": 3, **{f"payload.{field}": size for field, size in BODY.items()}}
-    sizes |= {f"{link.name}.{field}": size for link in robot.links for field, size in BODY.items()}
+    sizes = {"gravity": 3, **{f"payload.{field}": size for field, size in BODY_PARAMETERS.items()}}
+    sizes |= {f"{link.name}.{field}": size for link in robot.links for field, size in BODY_PARAMETERS.items()}
     plain = [joint.name for joint in robot.rows if joint.kind not in FREEDOMS]
-    return sizes | {f"{name}.{field}": 1 for name in plain for field in JOINT}
+    return sizes | {f"{name}.{field}": 1 for name in plain for field in JOINT_PARAMETERS}
 
 
-def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
+def parameter_sizes(robot: Description, vary: Sequence[str]) -> dict[str, int]:
     """The sizes of the named parameters."""
-    known = parameters(robot)
+    known = robot_parameters(robot)
     for name in vary:
-        if name not in known and name not in SHARED:
+        if name not in known and name not in SHARED_PARAMETERS:
             raise unknown("parameter to vary", name, known)
     _check_names(robot, vary)
     _check_lengths(robot, vary)
-    return {name: known[name] if name in known else SHARED[name] for name in vary}
+    return {name: known[name] if name in known else SHARED_PARAMETERS[name] for name in vary}
 
 
-def own(robot: Description, name: str) -> tuple[float, ...]:
+def parameter_values(robot: Description, name: str) -> tuple[float, ...]:
     """The numbers that a parameter has in the robot itself; those of a payload are zero where it holds none."""
     owner, _, field = name.rpartition(".")
     if name == "gravity":
         return robot.gravity
-    if field in BODY:
+    if field in BODY_PARAMETERS:
         holding = robot.payload or Payload(0.0)
         body = holding if owner == "payload" else next(link for link in robot.links if link.name == owner)
-        numbers: dict[str, tuple[float, ...]] = {"mass": (body.mass,), "com": body.com, "inertia": six(body.inertia)}
+        numbers: dict[str, tuple[float, ...]] = {
+            "mass": (body.mass,),
+            "com": body.com,
+            "inertia": tensor_entries(body.inertia),
+        }
         return numbers[field]
     return (getattr(next(row for row in robot.rows if row.name == owner), field),)
 
@@ -75,7 +82,7 @@ def _check_names(robot: Description, vary: Sequence[str]) -> None:
         if list(vary).count(name) > 1:
             raise InputError(f"vary names {name!r} twice; expected each parameter once")
         owner, _, field = name.rpartition(".")
-        if owner and (links if field in BODY else joints).count(owner) > 1:
+        if owner and (links if field in BODY_PARAMETERS else joints).count(owner) > 1:
             what = (
                 "a link is called so, and what the robot holds too" if owner == "payload" else "several are called so"
             )
@@ -84,7 +91,7 @@ def _check_names(robot: Description, vary: Sequence[str]) -> None:
 
 def _check_lengths(robot: Description, vary: Sequence[str]) -> None:
     """That no length opens a loop."""
-    asked = {name for name in vary if name.rpartition(".")[2] in LENGTHS}
+    asked = {name for name in vary if name.rpartition(".")[2] in LENGTH_PARAMETERS}
     if not asked or not robot.followers:
         return
     for name, why in (*_coupled(robot), *_out_of_plane(robot)):
@@ -104,7 +111,7 @@ def _coupled(robot: Description) -> Iterator[tuple[str, str]]:
             why = (
                 f"{one} and {two} follow {', '.join({**by, **other})} as in a parallelogram, whose lengths cannot vary"
             )
-            yield from ((f"{name}.{field}", why) for name in (one, two, *by, *other) for field in LENGTHS)
+            yield from ((f"{name}.{field}", why) for name in (one, two, *by, *other) for field in LENGTH_PARAMETERS)
 
 
 def _out_of_plane(robot: Description) -> Iterator[tuple[str, str]]:
@@ -126,11 +133,11 @@ def _out_of_plane(robot: Description) -> Iterator[tuple[str, str]]:
             joint = mechanism.joints[i]
             ways = {"a": x * joint.cg + y * joint.sg, "y": y * joint.cg - x * joint.sg, "z": z, "d": last}
             for field, direction in ways.items():
-                if abs(float(direction.dot(normal))) > PARALLEL:
+                if abs(float(direction.dot(normal))) > IN_PLANE_TOLERANCE:
                     yield f"{robot.rows[i].name}.{field}", why
 
 
-def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechanism:
+def mechanism_with(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechanism:
     """The mechanics of the robot with the given scalars in place of its numbers."""
     plain = replace(robot, payload=None).mechanism()
     joints = tuple(_joint(joint, model.name, values) for joint, model in zip(plain.joints, robot.rows, strict=True))
@@ -138,29 +145,31 @@ def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechan
     for i, model in zip(plain.solid, robot.links, strict=True):
         links[i] = _link(plain.bodies[i], model.name, values)
     if robot.payload is not None or any(name.startswith("payload.") for name in values):
-        hand = as_pose(robot.hand.pose)
-        numbers = held(robot.payload or Payload(0.0), hand, float, lambda body: _link(body, "payload", values))
+        hand = pose_of(robot.hand.pose)
+        numbers = payload_on_link(
+            robot.payload or Payload(0.0), hand, float, lambda body: _link(body, "payload", values)
+        )
         place = plain.solid[robot.hand.link]
         last = links[place]
         links[place] = MomentLink(
             last.mass + numbers.mass, last.moment + numbers.moment, last.origin_inertia + numbers.origin_inertia
         )
-    if BODY_HELD in values:
-        mass, *rest = values[BODY_HELD]
+    if TIP_BODY in values:
+        mass, *rest = values[TIP_BODY]
         links[plain.solid[robot.hand.link]] = MomentLink(mass, Vector(*rest[:3]), Symmetric(*rest[3:]))
-    gravity = Vector(*values[GRAVITY_FELT]) if GRAVITY_FELT in values else plain.gravity
+    gravity = Vector(*values[BASE_GRAVITY]) if BASE_GRAVITY in values else plain.gravity
     if "gravity" in values:
         gravity = plain.base.rotation.T @ Vector(*values["gravity"])
     return replace(plain, joints=joints, links=tuple(links), gravity=gravity)
 
 
 def _joint(joint: Joint, name: str, values: Mapping[str, Sequence[Scalar]]) -> Joint:
-    changes = {field: values[f"{name}.{field}"][0] for field in JOINT if f"{name}.{field}" in values}
+    changes = {field: values[f"{name}.{field}"][0] for field in JOINT_PARAMETERS if f"{name}.{field}" in values}
     return replace(joint, **changes)
 
 
 def _link(link: Link, name: str, values: Mapping[str, Sequence[Scalar]]) -> Link:
-    mass, com, inertia = (values.get(f"{name}.{field}") for field in BODY)
+    mass, com, inertia = (values.get(f"{name}.{field}") for field in BODY_PARAMETERS)
     return Link(
         link.mass if mass is None else mass[0],
         link.com if com is None else Vector(*com),

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 
 from armwright.errors import ModelError
-from armwright.model.description import JointModel
-from armwright.model.freedoms import KINDS, rows_of
+from armwright.model.joint_types import COMPOUND_TYPES, freedoms_of
+from armwright.model.records import JointModel
 from armwright.model.units import (
     ACCELERATION,
     ANGLE,
@@ -38,20 +38,20 @@ from armwright.model.units import (
 Where: TypeAlias = Callable[[str, int, str | None], str]
 """Names the place of (table, index, key) for messages."""
 
-POSE = "pose"
+POSE_KEY = "pose"
 """A transform: the position in it is a length."""
 
-Kinds: TypeAlias = Mapping[str, Any]
+Quantities: TypeAlias = Mapping[str, Any]
 """By key the quantity it holds, POSE, the kinds of a table or of a list of tables, or None for what has no unit."""
 
-BODY_KINDS: Kinds = {"mass": MASS, "com": LENGTH, "inertia": INERTIA}
-VISUAL_KINDS: Kinds = {
+BODY_QUANTITIES: Quantities = {"mass": MASS, "com": LENGTH, "inertia": INERTIA}
+VISUAL_QUANTITIES: Quantities = {
     **dict.fromkeys(("box", "cylinder", "sphere", "capsule", "ellipsoid"), LENGTH),
     **dict.fromkeys(("mesh", "scale", "rgba", "name")),
-    "pose": POSE,
+    "pose": POSE_KEY,
 }
-PLACED_KINDS: Kinds = {
-    **BODY_KINDS,
+ROW_QUANTITIES: Quantities = {
+    **BODY_QUANTITIES,
     **dict.fromkeys(("alpha", "theta", "gamma"), ANGLE),
     **dict.fromkeys(("a", "d", "b", "y", "z"), LENGTH),
     **dict.fromkeys(("name", "joint", "parent", "type", "gear", "z_axis", "freedoms", "spring_curve")),
@@ -61,20 +61,20 @@ PLACED_KINDS: Kinds = {
     "rotor_inertia": INERTIA,
     "slender": {"rho": LINE_DENSITY, "mass": MASS, "payload": MASS, "hub": INERTIA, "length": LENGTH},
     "point_masses": {"mass": MASS, "at": LENGTH},
-    "visuals": VISUAL_KINDS,
+    "visuals": VISUAL_QUANTITIES,
 }
 """Of a row, but for what hangs on the motion of its joint."""
 
-TOP_KINDS: Kinds = {
-    **dict.fromkeys(("base", "flange", "tool"), POSE),
+ROBOT_QUANTITIES: Quantities = {
+    **dict.fromkeys(("base", "flange", "tool"), POSE_KEY),
     "gravity": ACCELERATION,
     "rated_payload": MASS,
-    "visuals": VISUAL_KINDS,
+    "visuals": VISUAL_QUANTITIES,
 }
 """Of a robot, but for its tables."""
 
 
-def drive_kinds(turns: bool) -> Kinds:
+def drive_quantities(turns: bool) -> Quantities:
     """The quantities of a joint's limits and drive: it turns, or it slides."""
     position, speed, effort = (ANGLE, RATE, TORQUE) if turns else (LENGTH, SPEED, FORCE)
     return {
@@ -98,17 +98,17 @@ def robot_in_si(data: Mapping[str, Any], where: Where, robot: str) -> dict[str, 
         named = [(one, place(table, i, f"{table} {i + 1}{_name(one)}")) for i, one in enumerate(data[table])]
         return [change(one, at) if isinstance(one, Mapping) else one for one, at in named]
 
-    found = table_in_si(data, TOP_KINDS, units, place("", 0, robot))
+    found = table_in_si(data, ROBOT_QUANTITIES, units, place("", 0, robot))
     for key in ("payload", "base_link"):
         if isinstance(data.get(key), Mapping):
-            kinds = BODY_KINDS if key == "payload" else PLACED_KINDS
+            kinds = BODY_QUANTITIES if key == "payload" else ROW_QUANTITIES
             found[key] = table_in_si(data[key], kinds, units, place(key, 0, key))
     if _is_list(data.get("frame")):
-        found["frame"] = each("frame", lambda frame, at: table_in_si(frame, {"pose": POSE}, units, at))
+        found["frame"] = each("frame", lambda frame, at: table_in_si(frame, {"pose": POSE_KEY}, units, at))
     if _is_list(data.get("link")):
         found["link"] = each("link", lambda row, at: row_in_si(row, units, at))
     if _is_list(data.get("loop")):
-        turning = _turning(data.get("link"))
+        turning = _revolute(data.get("link"))
         found["loop"] = each("loop", lambda loop, at: _loop_in_si(loop, turning, units, at))
     return found
 
@@ -123,12 +123,14 @@ def _units(given: Any, where: Where, robot: str) -> Units:
 
 def row_in_si(row: Mapping[str, Any], units: Units, where: Callable[[str | None], str]) -> dict[str, Any]:
     """A row of a table in SI, with the freedoms of its joint."""
-    found = table_in_si(row, {**PLACED_KINDS, **drive_kinds(row.get("type") != "prismatic")}, units, where)
+    found = table_in_si(row, {**ROW_QUANTITIES, **drive_quantities(row.get("type") != "prismatic")}, units, where)
     entries = row.get("freedoms")
     turns = [freedom.type == "revolute" for freedom in _freedoms(row)]
     if _is_list(entries) and len(entries) == len(turns):
         found["freedoms"] = [
-            table_in_si(entry, {**drive_kinds(turn), "rotor_inertia": INERTIA}, units, lambda _key: where("freedoms"))
+            table_in_si(
+                entry, {**drive_quantities(turn), "rotor_inertia": INERTIA}, units, lambda _key: where("freedoms")
+            )
             if isinstance(entry, Mapping)
             else entry
             for entry, turn in zip(entries, turns, strict=True)
@@ -139,12 +141,12 @@ def row_in_si(row: Mapping[str, Any], units: Units, where: Callable[[str | None]
 def _freedoms(row: Mapping[str, Any]) -> Sequence[JointModel]:
     """The freedoms of the joint of a row, of which only names and types are known."""
     kind, name = row.get("type"), row.get("joint")
-    if not isinstance(kind, str) or kind not in ("revolute", "prismatic", *KINDS):
+    if not isinstance(kind, str) or kind not in ("revolute", "prismatic", *COMPOUND_TYPES):
         return ()
-    return rows_of(kind, JointModel(name if isinstance(name, str) else "", "revolute", 0.0, 0.0, 0.0, 0.0))
+    return freedoms_of(kind, JointModel(name if isinstance(name, str) else "", "revolute", 0.0, 0.0, 0.0, 0.0))
 
 
-def _turning(rows: Any) -> dict[str, bool]:
+def _revolute(rows: Any) -> dict[str, bool]:
     """Whether each joint of a table turns, by the names that loops call it."""
     found: dict[str, bool] = {}
     for i, row in enumerate(rows if _is_list(rows) else ()):
@@ -158,8 +160,8 @@ def _loop_in_si(
     loop: Mapping[str, Any], turning: Mapping[str, bool], units: Units, where: Callable[[str | None], str]
 ) -> dict[str, Any]:
     """Points and transforms of a loop, and about where its joints are."""
-    positions = {name: drive_kinds(turns)["limits"] for name, turns in turning.items()}
-    known: Kinds = {"reference": positions, "offset": positions.get(str(loop.get("joint")), ANGLE)}
+    positions = {name: drive_quantities(turns)["limits"] for name, turns in turning.items()}
+    known: Quantities = {"reference": positions, "offset": positions.get(str(loop.get("joint")), ANGLE)}
     found = table_in_si(loop, known, units, where)
     if _is_list(places := loop.get("at")):
         points = [{"at": place} for place in places]
@@ -167,14 +169,14 @@ def _loop_in_si(
         found["at"] = [
             place
             if isinstance(place, str)
-            else table_in_si(point, {"at": POSE if pose else LENGTH}, units, where)["at"]
+            else table_in_si(point, {"at": POSE_KEY if pose else LENGTH}, units, where)["at"]
             for place, point, pose in zip(places, points, poses, strict=True)
         ]
     return found
 
 
 def table_in_si(
-    data: Mapping[str, Any], kinds: Kinds, units: Units, where: Callable[[str | None], str]
+    data: Mapping[str, Any], kinds: Quantities, units: Units, where: Callable[[str | None], str]
 ) -> dict[str, Any]:
     """A table with the numbers of these kinds in SI."""
     found = dict(data)
@@ -194,7 +196,7 @@ def _changed(value: Any, kind: Any, units: Units) -> Any:
         return {key: _changed(one, kind[key], units) if kind.get(key) else one for key, one in value.items()}
     if not isinstance(value, (list, tuple, np.ndarray)):
         return value
-    if kind == POSE:
+    if kind == POSE_KEY:
         return _pose(value, units)
     return [_changed(one, kind, units) if isinstance(one, Mapping) else one for one in value]  # a list of tables
 

@@ -6,19 +6,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from armwright.arrays import masked
 from armwright.errors import InputError, unknown
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import Description, JointModel, parted
-from armwright.model.in_si import drive_kinds, table_in_si
+from armwright.model.description import AnyDescription, Description
+from armwright.model.records import JointModel
+from armwright.model.si_conversion import drive_quantities, table_in_si
+from armwright.model.table_reader import Reader
 from armwright.model.units import INERTIA, SI
-from armwright.model.values import Reader
-
-D = TypeVar("D", bound=Description)
 
 
 def _gear(row: Reader, _joint: JointModel) -> float:
@@ -28,7 +27,7 @@ def _gear(row: Reader, _joint: JointModel) -> float:
     return gear
 
 
-def _most(key: str, unit: str) -> Callable[[Reader, JointModel], float | None]:
+def _limit_reader(key: str, unit: str) -> Callable[[Reader, JointModel], float | None]:
     def read(row: Reader, _joint: JointModel) -> float | None:
         if row.data[key] is None or (not masked(row.data[key]) and row.data[key] == math.inf):
             return None
@@ -40,7 +39,7 @@ def _most(key: str, unit: str) -> Callable[[Reader, JointModel], float | None]:
     return read
 
 
-def _range(row: Reader, joint: JointModel) -> tuple[float, float] | None:
+def _position_limits(row: Reader, joint: JointModel) -> tuple[float, float] | None:
     limits = row.limits("position", angles=not joint.prismatic)
     if limits is None or limits == (-math.inf, math.inf):
         return None
@@ -49,33 +48,33 @@ def _range(row: Reader, joint: JointModel) -> tuple[float, float] | None:
     return limits
 
 
-def _none_or_more(key: str, unit: str) -> Callable[[Reader, JointModel], float]:
+def _nonnegative_reader(key: str, unit: str) -> Callable[[Reader, JointModel], float]:
     return lambda row, _joint: row.at_least_zero(key, unit)
 
 
-READ: dict[str, tuple[str, Callable[[Reader, JointModel], Any]]] = {
+DRIVE_READERS: dict[str, tuple[str, Callable[[Reader, JointModel], Any]]] = {
     "stiffness": ("spring_stiffness", lambda row, _joint: row.number("stiffness")),
     "rest": ("spring_rest", lambda row, joint: (row.number if joint.prismatic else row.angle)("rest")),
-    "viscous": ("viscous", _none_or_more("viscous", "N m s or N s/m")),
-    "coulomb": ("coulomb", _none_or_more("coulomb", "N m or N")),
-    "smooth": ("smooth", _none_or_more("smooth", "rad/s or m/s")),
-    "inertia": ("rotor_inertia", _none_or_more("inertia", "kg m^2")),
+    "viscous": ("viscous", _nonnegative_reader("viscous", "N m s or N s/m")),
+    "coulomb": ("coulomb", _nonnegative_reader("coulomb", "N m or N")),
+    "smooth": ("smooth", _nonnegative_reader("smooth", "rad/s or m/s")),
+    "inertia": ("rotor_inertia", _nonnegative_reader("inertia", "kg m^2")),
     "gear": ("gear", _gear),
-    "position": ("limits", _range),
-    "velocity": ("max_velocity", _most("velocity", "rad/s or m/s")),
-    "torque": ("max_torque", _most("torque", "N m or N")),
+    "position": ("limits", _position_limits),
+    "velocity": ("max_velocity", _limit_reader("velocity", "rad/s or m/s")),
+    "torque": ("max_torque", _limit_reader("torque", "N m or N")),
 }
 """Of what can be given: the field of a joint it is, and how it is read."""
 
 
-MAY_BE_NOTHING = ("viscous", "coulomb", "spring_stiffness", "rotor_inertia")
+ZERO_FOR_BALLS = ("viscous", "coulomb", "spring_stiffness", "rotor_inertia")
 """Fields of which a zero for all joints is meant for the freedoms of balls, too: a robot without friction has none."""
 
-FOR_BALLS_TOO = ("max_velocity", "max_torque")
+LIMITS_FOR_BALLS = ("max_velocity", "max_torque")
 """Fields of which one value for all joints is meant for the freedoms of balls, too."""
 
 
-def with_drives(robot: D, where: str, **given: Any) -> D:
+def with_drives(robot: AnyDescription, where: str, **given: Any) -> AnyDescription:
     """The robot with the given numbers of its joints; what is not given, or not named, stays as it is.
 
     Each is one value for all joints that move by themselves, a list with one for each, or a mapping by name, in which
@@ -88,9 +87,9 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
             continue
         if masked(value):
             raise InputError(f"{where}: {key} has masked entries; fill them first")
-        field, read = READ[key]
-        nothing = field in MAY_BE_NOTHING and isinstance(value, Real) and value == 0
-        everywhere = nothing or field in FOR_BALLS_TOO
+        field, read = DRIVE_READERS[key]
+        nothing = field in ZERO_FOR_BALLS and isinstance(value, Real) and value == 0
+        everywhere = nothing or field in LIMITS_FOR_BALLS
         without = () if everywhere else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
         for name, own in _by_name(robot, where, key, value, without).items():
             joint = next(row for row in robot.rows if row.name == name)
@@ -105,7 +104,7 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
 
 def _reader(key: str, value: Any, joint: JointModel, where: str) -> Reader:
     """One number of a joint, which may be a text with its unit."""
-    kinds = {key: {**drive_kinds(not joint.prismatic), "rotor_inertia": INERTIA}.get(READ[key][0])}
+    kinds = {key: {**drive_quantities(not joint.prismatic), "rotor_inertia": INERTIA}.get(DRIVE_READERS[key][0])}
     return Reader(table_in_si({key: value}, kinds, SI, lambda _key: where), lambda _key: where)
 
 
@@ -136,32 +135,3 @@ def _is_pair(value: Sequence[Any]) -> bool:
     return len(value) == 2 and not any(
         (isinstance(x, Sequence | np.ndarray | memoryview) and not isinstance(x, str)) or x is None for x in value
     )
-
-
-def in_order_of(robot: D, other: Description) -> D:
-    """The robot with its links in the order of another's, if both have joints of the same names and branches."""
-    mine, theirs = ([tuple(row.name for row in own) for own in _joints(r)] for r in (robot, other))
-    if mine == theirs or sorted(mine) != sorted(theirs) or len(set(mine)) < len(mine):
-        return robot
-    order = [mine.index(names) for names in theirs]
-    place = {old: new for new, old in enumerate(order)} | {-1: -1}
-    parents = tuple(place[robot.parents[old]] for old in order)
-    if any(parent >= i for i, parent in enumerate(parents)):
-        return robot
-    groups = _joints(robot)
-    joints, followers = parted([row for old in order for row in groups[old]])
-    return replace(
-        robot,
-        joints=joints,
-        followers=followers,
-        links=tuple(robot.links[old] for old in order),
-        parents=parents,
-        tip=None if robot.tip is None else place[robot.tip],
-        frames=tuple(replace(frame, link=place[frame.link]) for frame in robot.frames),
-    )
-
-
-def _joints(robot: Description) -> list[tuple[JointModel, ...]]:
-    """The rows before each link."""
-    rows = robot.rows
-    return [rows[end - rows[end].freedom : end + 1] for end in robot.carriers]

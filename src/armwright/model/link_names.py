@@ -12,18 +12,18 @@ import numpy as np
 from armwright.errors import InputError, unknown
 from armwright.lazy import cached_property
 from armwright.model.description import Description
-from armwright.model.values import Reader
+from armwright.model.table_reader import Reader
 
-BASE = "base"
+BASE_NAME = "base"
 
 
 @dataclass(frozen=True)
-class Links:
+class LinkNames:
     """The links of a table in order; the first is the base itself, if it `floats`. `called` is what the base is."""
 
     names: tuple[str, ...]
     floats: bool = False
-    called: str = BASE
+    called: str = BASE_NAME
 
     @property
     def base(self) -> int:
@@ -42,11 +42,11 @@ class Links:
             if not self.base <= place < len(self.names):
                 row.fail(key, f"{key} = {value}: expected 0 for the base, or a link by its number, up to {self.rows}")
             return place
-        if isinstance(value, str) and value in (BASE, self.called):
+        if isinstance(value, str) and value in (BASE_NAME, self.called):
             return self.base
         if not isinstance(value, str):
             row.fail(key, f"{key} = {value!r}: expected the name of a link, its number from 1 on, or 'base'")
-        row.fail(key, str(unknown(f"link, the {key}:", value, dict.fromkeys((BASE, self.called, *self.names)))))
+        row.fail(key, str(unknown(f"link, the {key}:", value, dict.fromkeys((BASE_NAME, self.called, *self.names)))))
 
     @property
     def rows(self) -> int:
@@ -66,7 +66,7 @@ class Links:
         return found
 
 
-def joint_place(robot: Description, joint: object) -> int:
+def joint_index(robot: Description, joint: object) -> int:
     """Return the place of a joint that is given by its name or by its number: from 0, or from -1 backwards."""
     names = [row.name for row in robot.joints]
     if isinstance(joint, str):
@@ -78,7 +78,7 @@ def joint_place(robot: Description, joint: object) -> int:
     return int(joint) % robot.n
 
 
-def parents_of(readers: Sequence[Reader], links: Links) -> tuple[int, ...]:
+def row_parents(readers: Sequence[Reader], links: LinkNames) -> tuple[int, ...]:
     """The parent of the link of each row: by default that of the row before."""
     first = len(links.names) - len(readers)
     parents = [
@@ -92,7 +92,7 @@ def parents_of(readers: Sequence[Reader], links: Links) -> tuple[int, ...]:
     return tuple(parents)
 
 
-def _refuse(reader: Reader, i: int, above: dict[int, int], links: Links) -> None:
+def _refuse(reader: Reader, i: int, above: dict[int, int], links: LinkNames) -> None:
     """A parent that is not written before its child: because it comes later, or because there is no first."""
     way, at = [i], above[i]
     while at in above and at not in way:

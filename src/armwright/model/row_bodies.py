@@ -9,28 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.algebra import ZERO, Symmetric, Vector
 from armwright.mechanism import Link
-from armwright.model.description import (
-    NO_TENSOR,
-    JointModel,
-    LinkModel,
-    Transform,
-    cos_sin,
-    joined,
-    symmetric,
-    tensor,
-    triple,
-)
-from armwright.model.freedoms import PLAIN
-from armwright.model.values import Reader
+from armwright.model.composite import composite
+from armwright.model.joint_types import SINGLE_TYPES
+from armwright.model.records import JointModel, LinkModel
+from armwright.model.table_reader import Reader
+from armwright.model.transforms import ZERO_TENSOR, Transform, cos_sin, symmetric, tensor, triple
 
 if TYPE_CHECKING:
-    from armwright.model.meshes import Places
+    from armwright.model.meshes import MeshFolders
     from armwright.model.visual import Visual
 
-COMPENSATED = ("compensated_mass", "compensated_com")
-BODY = ("mass", "com", "inertia", "slender", "point_masses", *COMPENSATED)
+COMPENSATION_KEYS = ("compensated_mass", "compensated_com")
+BODY_KEYS = ("mass", "com", "inertia", "slender", "point_masses", *COMPENSATION_KEYS)
 SLENDER_KEYS = ("rho", "mass", "payload", "hub", "length")
-BASE_KEYS = ("name", "joint", "mass", "com", "inertia", "point_masses", *COMPENSATED, "visuals")
+BASE_KEYS = ("name", "joint", "mass", "com", "inertia", "point_masses", *COMPENSATION_KEYS, "visuals")
 
 
 def link_of(
@@ -39,13 +31,13 @@ def link_of(
     joint: JointModel,
     frame: tuple[float, float],
     children: Sequence[JointModel],
-    places: Places | None,
+    places: MeshFolders | None,
 ) -> LinkModel:
     """The body of one row, and what a viewer shows of it, moved to the canonical frame of its link.
 
     `frame` is (alpha, a) from there to the frame that the data are in, and `children` are the joints on the link.
     """
-    parts = [_moved(point, frame) for point in _point_masses(row)]
+    parts = [_in_link_frame(point, frame) for point in _point_masses(row)]
     if "slender" in row.data:
         for key in ("mass", "com", "inertia"):
             if key in row.data:
@@ -53,8 +45,8 @@ def link_of(
         parts.insert(0, _slender(row, joint, _rod(row, frame, children)))
     elif "mass" in row.data or not parts:
         mass, com = row.at_least_zero("mass", "kilograms"), Vector(*row.triple("com"))
-        parts.insert(0, _moved(Link(mass, com, symmetric(row.tensor("inertia"))), frame))
-    body = joined(parts)
+        parts.insert(0, _in_link_frame(Link(mass, com, symmetric(row.tensor("inertia"))), frame))
+    body = composite(parts)
     visuals = _visuals(row, frame, places) if "visuals" in row.data else ()
     made = LinkModel(row.text("name", name), float(body.mass), triple(body.com), tensor(body.inertia), visuals)
     return _compensated(row, made, frame)
@@ -66,25 +58,25 @@ def _compensated(row: Reader, link: LinkModel, frame: tuple[float, float]) -> Li
     if "compensated_com" not in row.data:
         return replace(link, compensated_mass=mass, compensated_com=link.com) if mass else link
     part = Link(mass, Vector(*row.triple("compensated_com")), Symmetric(0, 0, 0, 0, 0, 0))
-    com = triple(_moved(part, frame).com)
+    com = triple(_in_link_frame(part, frame).com)
     return replace(link, compensated_mass=mass, compensated_com=com) if mass else link
 
 
-def base_link(base: Reader, places: Places | None) -> LinkModel:
+def base_link(base: Reader, places: MeshFolders | None) -> LinkModel:
     """The body of the base of a robot that floats."""
     base.check_keys(BASE_KEYS)
     return link_of(base, "base_link", JointModel("root_joint", "revolute", 0.0, 0.0, 0.0, 0.0), (0.0, 0.0), (), places)
 
 
-def _visuals(row: Reader, frame: tuple[float, float], places: Places | None) -> tuple[Visual, ...]:
+def _visuals(row: Reader, frame: tuple[float, float], places: MeshFolders | None) -> tuple[Visual, ...]:
     """What a viewer shows of the link of one row, in its canonical frame."""
     from armwright.model import visual  # noqa: PLC0415  (few tables have some)
 
-    found = visual.read(row, places)
-    return found if frame == (0.0, 0.0) else tuple(one.moved(along_x(*frame)) for one in found)
+    found = visual.read_visuals(row, places)
+    return found if frame == (0.0, 0.0) else tuple(one.moved(x_transform(*frame)) for one in found)
 
 
-def _moved(body: Link, frame: tuple[float, float]) -> Link:
+def _in_link_frame(body: Link, frame: tuple[float, float]) -> Link:
     """A body given in a frame that is Rot(x, alpha) Trans(x, a) away, in the canonical frame."""
     c, s = cos_sin(frame[0])
     com = body.com
@@ -125,7 +117,7 @@ def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
         row.fail("slender", f"slender = {data!r} is not a table; expected keys {', '.join(SLENDER_KEYS)}")
     entry = Reader(data, lambda _key: row.where("slender"))
     entry.check_keys(SLENDER_KEYS)
-    if (kind := joint.kind or joint.type) not in PLAIN:
+    if (kind := joint.kind or joint.type) not in SINGLE_TYPES:
         entry.fail(None, f"a slender link hangs on a revolute or prismatic joint, not on a {kind} one")
     if joint.prismatic:
         low, high = -entry.at_least_zero("length", "metres"), 0.0
@@ -144,7 +136,7 @@ def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
     along_z, along_x = rho * (high - low), rho * abs(rod)
     third = (high - low) ** 2 * along_z / 12
     across = rod**2 * along_x / 12
-    return joined(
+    return composite(
         [
             Link(along_z, Vector(0.0, 0.0, (low + high) / 2), Symmetric(third, third, 0, 0, 0, 0)),
             Link(along_x, Vector(rod / 2, 0.0, 0.0), Symmetric(0, across, across, 0, 0, 0)),
@@ -159,9 +151,9 @@ def _hub(entry: Reader) -> Any:
     value = entry.data.get("hub", 0.0)
     if isinstance(value, Real):
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, entry.number("hub", default=0.0))
-    return entry.tensor("hub", NO_TENSOR)
+    return entry.tensor("hub", ZERO_TENSOR)
 
 
-def along_x(alpha: float, a: float) -> Transform:
+def x_transform(alpha: float, a: float) -> Transform:
     c, s = map(float, cos_sin(alpha))
     return (1.0, 0.0, 0.0, a), (0.0, c, 0.0 - s, 0.0), (0.0, s, c, 0.0), (0.0, 0.0, 0.0, 1.0)

@@ -16,25 +16,26 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.manifold import way_between
-from armwright.model.description import NO_TENSOR, LinkModel, Tensor, six, tensor, triple
 from armwright.model.mimic import Mimic
-from armwright.model.mjcf.actuators import Drive
-from armwright.model.mjcf.equations import couplings
+from armwright.model.mjcf.actuators import JointActuation
+from armwright.model.mjcf.equality import couplings
 from armwright.model.mjcf.pose import moved, rotation, transform
-from armwright.model.tree import SEVERAL, TreeJoint
+from armwright.model.records import LinkModel
+from armwright.model.transforms import ZERO_TENSOR, Tensor, tensor, tensor_entries, triple
+from armwright.model.tree import MULTI_FREEDOM_KINDS, TreeJoint
 from armwright.model.visual import Visual
 
-KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
+JOINT_KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
 """mjtJoint: free, ball, slide, hinge."""
 
 
 @dataclass
-class Links:
+class LinkBuilder:
     """A compiled model being read, parents first as MuJoCo has them."""
 
     mujoco: Any
     model: Any
-    drives: dict[str, Drive]
+    drives: dict[str, JointActuation]
     links: dict[str, LinkModel] = field(default_factory=dict)
     joints: list[TreeJoint] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -51,7 +52,7 @@ class Links:
 
     def bodies(self) -> None:
         """Every body becomes a link: `names` says which, `shifts` where its frame is in the body's."""
-        self.links["world"] = LinkModel("world", 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+        self.links["world"] = LinkModel("world", 0.0, (0.0, 0.0, 0.0), ZERO_TENSOR)
         self.names, self.shifts = ["world"], [np.zeros(3)]
         for i in range(1, self.model.nbody):
             self._body(i)
@@ -63,7 +64,7 @@ class Links:
             if name:
                 name = self._fresh(name if name not in self.links else f"{name}_site", self.links)
                 T = moved(-self.shifts[body]) @ transform(m.site_pos[i], m.site_quat[i])
-                self.links[name] = LinkModel(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+                self.links[name] = LinkModel(name, 0.0, (0.0, 0.0, 0.0), ZERO_TENSOR)
                 self._weld(self.names[body], name, T)
 
     @property
@@ -86,10 +87,10 @@ class Links:
         shift: Array = np.zeros(3)
         for j in range(first, first + count):
             child = name if j == first + count - 1 else self._fresh(f"{name}/{self.joint_names[j]}", self.links)
-            kind = KINDS[int(m.jnt_type[j])]
+            kind = JOINT_KINDS[int(m.jnt_type[j])]
             shift = np.array(m.jnt_pos[j]) if kind in ("revolute", "ball") else np.zeros(3)
             before = np.eye(4) if kind == "floating" else before
-            self.links[child] = LinkModel(child, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+            self.links[child] = LinkModel(child, 0.0, (0.0, 0.0, 0.0), ZERO_TENSOR)
             self.joints.append(self._joint(j, parent, child, before @ moved(shift)))
             parent, before = child, moved(-shift)
         self.links[name] = self._link(i, name, shift)
@@ -108,10 +109,10 @@ class Links:
         return LinkModel(name, float(m.body_mass[i]), com, tensor_of, compensated_mass=carried, compensated_com=there)
 
     def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
-        m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
+        m, name, kind = self.model, self.joint_names[j], JOINT_KINDS[int(self.model.jnt_type[j])]
         dof, axis = int(m.jnt_dofadr[j]), np.array(m.jnt_axis[j])
-        drive = self.drives.get(name, Drive())
-        if kind in SEVERAL:
+        drive = self.drives.get(name, JointActuation())
+        if kind in MULTI_FREEDOM_KINDS:
             return TreeJoint(
                 name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]),
                 viscous=float(m.dof_damping[dof]), coulomb=float(m.dof_frictionloss[dof]),
@@ -162,7 +163,7 @@ class Links:
 
 def _tensor(R: Array, principal: Array) -> Tensor:
     turned = R @ np.diag(principal) @ R.T
-    return tensor(six((turned + turned.T) / 2))
+    return tensor(tensor_entries((turned + turned.T) / 2))
 
 
 def carried_by_drives(model: Any) -> list[set[bool]]:

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from armwright.errors import unknown
-from armwright.model.description import QUARTER_TURN, JointModel
 from armwright.model.mimic import Mimic
+from armwright.model.records import JointModel
+from armwright.model.transforms import QUARTER_TURN
 
-PLAIN = ("revolute", "prismatic")
+SINGLE_TYPES = ("revolute", "prismatic")
 """Joints of one freedom."""
 
 
-def rows_of(kind: str, joint: JointModel, pitch: float = 0.0) -> tuple[JointModel, ...]:
+def freedoms_of(kind: str, joint: JointModel, pitch: float = 0.0) -> tuple[JointModel, ...]:
     """The freedoms of a joint of the given kind, placed as `joint` is and named after it.
 
     revolute, prismatic   about or along z
@@ -24,52 +25,52 @@ def rows_of(kind: str, joint: JointModel, pitch: float = 0.0) -> tuple[JointMode
     ball                  about x, y and z; in the axes of the body
     free                  along and about x, y and z; in the axes of the body
     """
-    if kind in PLAIN:
+    if kind in SINGLE_TYPES:
         return (replace(joint, type=kind, kind="", freedom=0),)
-    if kind not in KINDS:
-        raise unknown("kind of joint", kind, (*PLAIN, *KINDS))
-    return KINDS[kind](replace(joint, kind=kind), pitch)
+    if kind not in COMPOUND_TYPES:
+        raise unknown("kind of joint", kind, (*SINGLE_TYPES, *COMPOUND_TYPES))
+    return COMPOUND_TYPES[kind](replace(joint, kind=kind), pitch)
 
 
-def _body(*names: str) -> Callable[[JointModel, float], tuple[JointModel, ...]]:
+def _body_axes(*names: str) -> Callable[[JointModel, float], tuple[JointModel, ...]]:
     """Freedoms in the axes of the body: those whose names start with w turn."""
 
     def made(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
         types = ["revolute" if name.startswith("w") else "prismatic" for name in names]
         first = replace(joint, name=f"{joint.name}.{names[0]}", type=types[0], limits=None)
-        others = [_further(joint, names[i], types[i], i) for i in range(1, len(names))]
+        others = [_next_freedom(joint, names[i], types[i], i) for i in range(1, len(names))]
         return (first, *others)
 
     return made
 
 
 def _helical(joint: JointModel, pitch: float) -> tuple[JointModel, ...]:
-    along = _further(joint, "along", "prismatic", 1)
+    along = _next_freedom(joint, "along", "prismatic", 1)
     return replace(joint, type="revolute"), replace(along, mimic=Mimic(joint.name, pitch))
 
 
 def _cylindrical(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
     about = replace(joint, name=f"{joint.name}.about", type="revolute")
-    return about, _further(joint, "along", "prismatic", 1)
+    return about, _next_freedom(joint, "along", "prismatic", 1)
 
 
 def _universal(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
     first = replace(joint, name=f"{joint.name}.z", type="revolute")
-    second = replace(_further(joint, "x", "revolute", 1), alpha=QUARTER_TURN, gamma=QUARTER_TURN)
+    second = replace(_next_freedom(joint, "x", "revolute", 1), alpha=QUARTER_TURN, gamma=QUARTER_TURN)
     return first, second
 
 
-def _further(joint: JointModel, name: str, type_: str, freedom: int) -> JointModel:
+def _next_freedom(joint: JointModel, name: str, type_: str, freedom: int) -> JointModel:
     """Another freedom of a joint, in the frame of the one before, without limits or drive of its own."""
     return JointModel(f"{joint.name}.{name}", type_, 0.0, 0.0, 0.0, 0.0, kind=joint.kind, freedom=freedom)
 
 
-KINDS: dict[str, Callable[[JointModel, float], tuple[JointModel, ...]]] = {
+COMPOUND_TYPES: dict[str, Callable[[JointModel, float], tuple[JointModel, ...]]] = {
     "helical": _helical,
     "cylindrical": _cylindrical,
     "universal": _universal,
-    "planar": _body("x", "y", "wz"),
-    "ball": _body("wx", "wy", "wz"),
-    "free": _body("x", "y", "z", "wx", "wy", "wz"),
+    "planar": _body_axes("x", "y", "wz"),
+    "ball": _body_axes("wx", "wy", "wz"),
+    "free": _body_axes("x", "y", "z", "wx", "wy", "wz"),
 }
 """Joints of more than one freedom."""

@@ -14,7 +14,16 @@ from armwright.algebra import from_quaternion
 from armwright.arrays import masked
 from armwright.errors import ModelError, nearest
 from armwright.model import units
-from armwright.model.description import NO_TRANSFORM, Tensor, Transform, Triple, six, tensor, transform, triple
+from armwright.model.transforms import (
+    IDENTITY_TRANSFORM,
+    Tensor,
+    Transform,
+    Triple,
+    tensor,
+    tensor_entries,
+    transform,
+    triple,
+)
 
 _PI = re.compile(r"^\s*([+-]?)\s*(?:(\d+(?:\.\d*)?)\s*\*?\s*)?pi(?:\s*/\s*(\d+(?:\.\d*)?))?\s*$")
 
@@ -113,7 +122,7 @@ class Reader:
         difference = np.abs(array - array.T).max()
         if difference > 1e-9 * np.abs(array).max():
             self.fail(key, f"{key} is not symmetric, as an inertia tensor is: entries differ by {difference:.3g}")
-        return tensor(six((array + array.T) / 2))
+        return tensor(tensor_entries((array + array.T) / 2))
 
     def transform(self, key: str, default: Transform) -> Transform:
         """A 4x4 homogeneous transform, or a position and a unit quaternion."""
@@ -125,12 +134,12 @@ class Reader:
         if not isinstance(value, str):
             return self._finite(key, value)
         try:
-            angle = units.read(value, units.ANGLE)
+            angle = units.read_quantity(value, units.ANGLE)
         except units.WrongUnit as error:
             self.fail(key, f"{key}: {error}")
         if angle is not None:
             return angle
-        parts = _PI.match(value if len(value) <= units.LONGEST_TEXT else "")
+        parts = _PI.match(value if len(value) <= units.MAX_QUANTITY_CHARS else "")
         if parts and float(parts[3] or 1):
             return (-1 if parts[1] == "-" else 1) * float(parts[2] or 1) * math.pi / float(parts[3] or 1)
         self.fail(key, f"{key} = {value!r} is not an angle; expected radians, or a string like 'pi/2' or '90 deg'")
@@ -201,4 +210,4 @@ def _from_seven(seven: Sequence[float], fail: Callable[[str], NoReturn]) -> Tran
         fail(f"the quaternion {quaternion} has length {length:.9g}; expected x y z w of length 1, and finite numbers")
     R = from_quaternion(*(entry / length for entry in quaternion))
     rows = [(*map(float, row), at) for row, at in zip(R, (x, y, z), strict=True)]
-    return (*((a, b, c, d) for a, b, c, d in rows), NO_TRANSFORM[3])
+    return (*((a, b, c, d) for a, b, c, d in rows), IDENTITY_TRANSFORM[3])

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from numpy.polynomial import Polynomial
 
-from armwright.model.mjcf.elimination import Contradiction, Elimination, Follows
+from armwright.model.mjcf.elimination import Contradiction, Elimination, Following
 from armwright.model.mjcf.pose import moved, transform
-from armwright.model.mjcf.tendons import lengths
+from armwright.model.mjcf.tendons import joint_factors
 from armwright.model.tree import TreeLoop
 
 
@@ -18,7 +18,7 @@ from armwright.model.tree import TreeLoop
 class Couplings:
     """The joints that follow others, by their number; `left_out` names the couplings that are not taken over."""
 
-    by_joint: dict[int, Follows]
+    by_joint: dict[int, Following]
     left_out: tuple[str, ...]
 
 
@@ -62,11 +62,11 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
     found = Elimination()
     every = list(_equations(mujoco, model))
     straight = [equation for equation in every if not equation.curved]
-    for equation in sorted(straight, key=lambda equation: len(equation.joints) > PAIR):
+    for equation in sorted(straight, key=lambda equation: len(equation.joints) > MAX_FIRST_JOINTS):
         factors, value = equation.straight
         joints = list(equation.joints)
         try:
-            if len(joints) <= PAIR and joints and factors[joints[0]]:
+            if len(joints) <= MAX_FIRST_JOINTS and joints and factors[joints[0]]:
                 first, *others = joints
                 other, k = (others[0], -factors[others[0]] / factors[first]) if others else (None, 0.0)
                 found.add(first, other, k, value / factors[first])
@@ -78,11 +78,15 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
                 f"the <equality> of joint {about} contradicts those before it, or repeats them but for "
                 "rounding; expected equations that hold at once"
             ) from None
-    left_out = [_named(equation, joint_names) for equation in every if equation.curved and not _bend(found, equation)]
+    left_out = [
+        _description_of(equation, joint_names)
+        for equation in every
+        if equation.curved and not _add_curve(found, equation)
+    ]
     return Couplings(found.solved(), tuple(left_out))
 
 
-PAIR = 2
+MAX_FIRST_JOINTS = 2
 """Joints of the equations that are solved first."""
 
 
@@ -105,10 +109,10 @@ def _joint(model: Any, j: int) -> Side:
 
 
 def _tendon(mujoco: Any, model: Any, tendon: int) -> Side:
-    return Side(lengths(mujoco, model, tendon), float(model.tendon_length0[tendon]))
+    return Side(joint_factors(mujoco, model, tendon), float(model.tendon_length0[tendon]))
 
 
-def _bend(found: Elimination, equation: Equation) -> bool:
+def _add_curve(found: Elimination, equation: Equation) -> bool:
     """Add a curve of one joint over another, if it is one and the joint follows no other yet."""
     one, two = equation.sides
     if two is None or len(one.factors) != 1 or len(two.factors) != 1:
@@ -120,7 +124,7 @@ def _bend(found: Elimination, equation: Equation) -> bool:
     return found.add_curve(joint, other, [*(at / k).coef.tolist(), 0.0])
 
 
-def _named(equation: Equation, joint_names: Sequence[str]) -> str:
+def _description_of(equation: Equation, joint_names: Sequence[str]) -> str:
     first, *others = (joint_names[joint] for joint in equation.joints)
     return f"the curved coupling of {first} to {', '.join(others)}"
 

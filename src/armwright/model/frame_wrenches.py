@@ -10,10 +10,13 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.arrays import checked, common_shape, package
-from armwright.model.description import Description, Frame
+from armwright.model.description import Description
+from armwright.model.records import Frame
 
 
-def on_links(robot: Description, wrenches: Mapping[str, ArrayLike], dtype: np.dtype[Any], card: bool = False) -> Array:
+def wrenches_on_links(
+    robot: Description, wrenches: Mapping[str, ArrayLike], dtype: np.dtype[Any], card: bool = False
+) -> Array:
     """Forces and moments (..., 6) at the origins of named frames, in their axes, as one for each link (..., links, 6).
 
     What acts on the base moves nothing. On the `card` they are where one of them is.

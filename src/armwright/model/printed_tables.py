@@ -7,20 +7,14 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import (
-    NO_TRANSFORM,
-    Description,
-    JointModel,
-    LoopModel,
-    Transform,
-    right_angles,
-    six,
-)
+from armwright.model.description import Description
 from armwright.model.mimic import Mimic
+from armwright.model.records import JointModel, LoopModel
+from armwright.model.transforms import IDENTITY_TRANSFORM, Transform, right_angles, tensor_entries
 from armwright.names import shown
 from armwright.notebook import table
 
-WIDEST = 80
+MAX_LINE_WIDTH = 80
 """Columns of a terminal: no line is longer, unless a name is."""
 
 
@@ -47,12 +41,12 @@ def as_table(robot: Description) -> str:
     if any(j.sprung for j in robot.rows):
         parts += _fitting(_springs(robot), 2)
     if (p := robot.payload) is not None:
-        body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
+        body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(tensor_entries(p.inertia))} kg m^2"
         parts.append(_wrapped(f"payload in the tool frame: {body}"))
     if robot.tip is not None and robot.tip != len(robot.links) - 1:
         parts.append(_wrapped(f"the tool is on {shown(robot.links[robot.tip].name)}"))
     for name in ("base", "flange", "tool"):
-        if (transform := getattr(robot, name)) != NO_TRANSFORM:
+        if (transform := getattr(robot, name)) != IDENTITY_TRANSFORM:
             parts.append(f"{name} transform:\n{_transform(transform)}")
     if robot.frames:
         links = ["the base", *(link.name for link in robot.links)]
@@ -90,36 +84,34 @@ def _curve(name: str, mimic: Mimic) -> str:
 
 
 def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, WIDEST, break_long_words=False, break_on_hyphens=False))
+    return "\n".join(textwrap.wrap(text, MAX_LINE_WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 def _visuals(robot: Description) -> str:
-    """What a viewer shows, and of which links."""
-    from armwright.model.visual import counted  # noqa: PLC0415  (loaded, where there is any)
+    """Return the shapes that a viewer shows, and on which links."""
+    from armwright.model.visual import shape_counts  # noqa: PLC0415  (few robots have shapes)
 
     on = [("the base", robot.base_visuals), *((link.name, link.visuals) for link in robot.links)]
     every = [visual for _, visuals in on for visual in visuals]
     places = [f"{len(visuals)} on {name}" for name, visuals in on if visuals]
-    return _wrapped(f"visuals: {counted(every)}; {', '.join(map(shown, places))}")
+    return _wrapped(f"visuals: {shape_counts(every)}; {', '.join(map(shown, places))}")
 
 
 def _title(robot: Description) -> str:
-    led = f"; {count} more moving with them" if (count := following(robot)) else ""
+    led = f"; {count} more moving with them" if (count := follower_count(robot)) else ""
     placed = "frames by gamma, a, y, z, alpha, theta, d" if any(map(_general, robot.rows)) else "modified DH (Craig)"
-    return _wrapped(
-        f"{shown(robot.name)}: {joints_of(robot)} ({robot.joint_types}){led}, gravity {_vector(robot.gravity)} m/s^2, "
-        f"{placed}"
-    )
+    joints = f"{joint_count(robot)} ({robot.joint_types}){led}"
+    return _wrapped(f"{shown(robot.name)}: {joints}, gravity {_vector(robot.gravity)} m/s^2, {placed}")
 
 
-def joints_of(robot: Description) -> str:
+def joint_count(robot: Description) -> str:
     """How many joints that move by themselves, and how many freedoms where these are more."""
     count = len(robot.joint_types)
     more = f" with {robot.n} freedoms" if count < robot.n else ""
     return f"{count} joint{'s' if count > 1 else ''}{more}"
 
 
-def following(robot: Description) -> int:
+def follower_count(robot: Description) -> int:
     """How many joints follow others; the way along of a helical one is no joint of its own."""
     return sum(not follower.freedom for follower in robot.followers)
 
@@ -220,7 +212,7 @@ def _times(factor: float, variable: str) -> str:
 
 def _limits(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "position", "speed", "torque"]]
-    for i, joint in _alone(robot):
+    for i, joint in _limited_rows(robot):
         unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
         speed, torque = (
             "-" if not most else f"{most:.4g} {of}"
@@ -230,7 +222,7 @@ def _limits(robot: Description) -> list[list[str]]:
     return rows
 
 
-def _alone(robot: Description) -> Iterator[tuple[int, JointModel]]:
+def _limited_rows(robot: Description) -> Iterator[tuple[int, JointModel]]:
     """The rows with limits of their own, which a ball has not, and their numbers."""
     return ((i, row) for i, row in enumerate(robot.rows, start=1) if row.kind not in FREEDOMS)
 
@@ -255,7 +247,7 @@ def _tensors(robot: Description) -> list[list[str]]:
     """About the centres of mass, in the axes of the link frames; without names, which would not fit beside them."""
     rows = [["i", "Ixx [kg m^2]", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]]
     for i, link in enumerate(robot.links, start=1):
-        rows.append([str(i), *map(_number, six(link.inertia))])
+        rows.append([str(i), *map(_number, tensor_entries(link.inertia))])
     return rows
 
 
@@ -293,19 +285,19 @@ def _vector(v: Sequence[float]) -> str:
     return "(" + ", ".join(f"{x + 0.0:g}" for x in v) + ")"
 
 
-ROUNDING = 1e-9
+PRINTED_ZERO = 1e-9
 """Radians or metres below which a transform is printed as zero: what is left of a right angle written in decimals."""
 
 
 def _transform(transform: Transform) -> str:
-    rows = [[0.0 if abs(x) < ROUNDING else x for x in row] for row in transform]
+    rows = [[0.0 if abs(x) < PRINTED_ZERO else x for x in row] for row in transform]
     return "\n".join("  " + "  ".join(f"{x:>10.6g}" for x in row) for row in rows)
 
 
 def _fitting(rows: list[list[str]], words: int) -> list[str]:
     """The table, or, where its first words are too long to stand beside the numbers, these below them."""
     whole = _layout(rows)
-    if max(map(len, whole.splitlines())) <= WIDEST:
+    if max(map(len, whole.splitlines())) <= MAX_LINE_WIDTH:
         return [whole]
     return [_layout([row[:words] for row in rows]), _layout([[row[0], *row[words:]] for row in rows])]
 

@@ -12,19 +12,20 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import VisualWarning
 from armwright.model import xml
-from armwright.model.description import Triple, triple
-from armwright.model.meshes import Outside, Places
-from armwright.model.visual import SOLIDS, Colour, Mesh, Shape, Visual, as_pose
+from armwright.model.meshes import MeshFolders
+from armwright.model.refusal import OutsideFolder
+from armwright.model.transforms import Triple, triple
+from armwright.model.visual import SOLIDS, Colour, Mesh, Shape, Visual, visual_pose
 
-ROUND = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+ROUND_SHAPES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 """The attributes of round shapes."""
 
 
-class Shown:
+class UrdfVisuals:
     """The visuals of a document being read. What only collides is not kept; the names of its meshes are checked."""
 
     def __init__(self, root: xml.Element, packages: Mapping[str, str | Path] | None) -> None:
-        self.places = Places.around(root.file, packages)
+        self.places = MeshFolders.around(root.file, packages)
         self.colours: dict[str, Colour | None] = {}
         self.surplus: list[xml.Element] = []
         for material in root.all("material"):
@@ -39,7 +40,7 @@ class Shown:
             material, shape = self._first(element, "material"), self._shape(element)
             colour = self._colour(material) if material is not None else None
             if shape is not None:
-                yield Visual(shape, as_pose(origin_of(element)), colour, element.attributes.get("name", ""))
+                yield Visual(shape, visual_pose(origin_of(element)), colour, element.attributes.get("name", ""))
 
     def _first(self, element: xml.Element, tag: str) -> xml.Element | None:
         """The first child of that name, which counts: in many files a visual has two materials."""
@@ -77,14 +78,14 @@ class Shown:
                 if min(size) < 0:
                     shape.fail(f"size = {shape.attributes['size']!r} has a negative length")
                 return SOLIDS["box"](*size)
-            if shape.tag in ROUND:
-                return SOLIDS[shape.tag](*(_length(shape, name) for name in ROUND[shape.tag]))
+            if shape.tag in ROUND_SHAPES:
+                return SOLIDS[shape.tag](*(_length(shape, name) for name in ROUND_SHAPES[shape.tag]))
         return None
 
     def _name(self, mesh: xml.Element) -> str:
         try:
             return self.places.kept(mesh.text_of("filename"))
-        except Outside as error:
+        except OutsideFolder as error:
             mesh.fail(str(error))
 
 

@@ -11,7 +11,7 @@ from armwright.model.xml import Element
 
 
 @dataclass
-class Lines:
+class NumberedXml:
     """Which element stands in which line of what MuJoCo reads, which may be several documents."""
 
     elements: list[Element] = field(default_factory=list)

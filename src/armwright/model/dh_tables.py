@@ -24,33 +24,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ModelError, unknown
-from armwright.model.bodies import along_x, base_link, link_of
-from armwright.model.description import (
-    NO_TRANSFORM,
-    JointModel,
-    LinkModel,
-    Transform,
-    compose,
-    cos_sin,
-    parted,
-    six,
-    tensor,
-)
-from armwright.model.freedoms import rows_of
-from armwright.model.references import BASE, Links, parents_of
-from armwright.model.rows import row_of
-from armwright.model.values import Reader
+from armwright.model.followers import split_followers
+from armwright.model.joint_types import freedoms_of
+from armwright.model.link_names import BASE_NAME, LinkNames, row_parents
+from armwright.model.records import JointModel, LinkModel
+from armwright.model.row_bodies import base_link, link_of, x_transform
+from armwright.model.row_joints import read_joint
+from armwright.model.table_reader import Reader
+from armwright.model.transforms import IDENTITY_TRANSFORM, Transform, compose, cos_sin, tensor, tensor_entries
 
 if TYPE_CHECKING:
-    from armwright.model.meshes import Places
+    from armwright.model.meshes import MeshFolders
 
-CONVENTIONS = ("modified", "standard", "angeles", "saha")
+DH_CONVENTIONS = ("modified", "standard", "angeles", "saha")
 
 Where = Callable[[int, str | None], str]
 
 
 @dataclass(frozen=True)
-class Table:
+class DHTable:
     """A DH table made canonical; `ends` lead from the frame of each link to the frame of its row.
 
     `written` are its rows as they were. `names` finds the links by what a table calls them.
@@ -61,11 +53,11 @@ class Table:
     links: tuple[LinkModel, ...]
     parents: tuple[int, ...]
     ends: tuple[Transform, ...]
-    names: Links
+    names: LinkNames
     written: tuple[JointModel, ...] = ()
 
 
-FIRST_AXIS: Transform = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+FIRST_AXIS_FRAME: Transform = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 """The frame of a link on a universal joint that has z on its first axis and x on its second, seen from its canonical
 frame, which has z on the second."""
 
@@ -74,23 +66,23 @@ def read_table(
     rows: Sequence[Mapping[str, Any]],
     convention: str,
     where: Where | None = None,
-    places: Places | None = None,
+    places: MeshFolders | None = None,
     base: Reader | None = None,
     floats: bool = False,
-) -> Table:
+) -> DHTable:
     """Read, check and convert the rows; `where(row, key)` names a place for error messages.
 
     `places` is where meshes may be; by default around the working directory. `base` is what is written of the base: if
     it floats, it becomes the first link, on a free joint.
     """
-    readers = [Reader(row, _place(i, row, where)) for i, row in enumerate(rows)]
-    read = [row_of(reader, i, convention) for i, reader in enumerate(readers)]
+    readers = [Reader(row, _place_of(i, row, where)) for i, row in enumerate(rows)]
+    read = [read_joint(reader, i, convention) for i, reader in enumerate(readers)]
     names = [reader.text("name", f"link{i + 1}") for i, reader in enumerate(readers)]
     body = base_link(base, places) if base is not None else None
     floating = [body] if body is not None and floats else []
     first = len(floating)
-    known = Links((*(link.name for link in floating), *names), floats, body.name if body is not None else BASE)
-    parents = parents_of(readers, known)
+    known = LinkNames((*(link.name for link in floating), *names), floats, body.name if body is not None else BASE_NAME)
+    parents = row_parents(readers, known)
     joints = [row.freedoms[0] for row in read]
     frames = [(0.0, 0.0)] * len(rows)  # (alpha, a) from the canonical frame of link i to the frame its data are in
     if convention in ("standard", "saha"):
@@ -102,22 +94,27 @@ def read_table(
         children[parent].append(joint)
     each = zip(readers, names, joints, frames, list(children.values())[first + 1 :], strict=True)
     links = [link_of(*one, places) for one in each]
-    ends = [along_x(*frame) for frame in frames]
+    ends = [x_transform(*frame) for frame in frames]
     for i, joint in enumerate(joints):
         if convention == "angeles" and joint.prismatic:
-            _turn_axis(i, joints, links, ends)
+            _reverse_axis(i, joints, links, ends)
     for i, row in enumerate(read):
         if row.z_axis == "first":
-            links[i], ends[i] = _on_second_axis(links[i]), FIRST_AXIS
-            joints = [_seen_turned(j) if parent == first + i else j for j, parent in zip(joints, parents, strict=True)]
+            links[i], ends[i] = _on_second_axis(links[i]), FIRST_AXIS_FRAME
+            joints = [
+                _from_first_axis(j) if parent == first + i else j for j, parent in zip(joints, parents, strict=True)
+            ]
     every = [one for joint, row in zip(joints, read, strict=True) for one in (joint, *row.freedoms[1:])]
     if base is not None and floats:
-        every = [*rows_of("free", JointModel(base.text("joint", "root_joint"), "revolute", 0.0, 0.0, 0.0, 0.0)), *every]
-    return Table(
-        *parted(every),
+        every = [
+            *freedoms_of("free", JointModel(base.text("joint", "root_joint"), "revolute", 0.0, 0.0, 0.0, 0.0)),
+            *every,
+        ]
+    return DHTable(
+        *split_followers(every),
         (*floating, *links),
         (*(-1 for _ in floating), *parents),
-        (*(NO_TRANSFORM for _ in floating), *ends),
+        (*(IDENTITY_TRANSFORM for _ in floating), *ends),
         known,
         tuple(row.written for row in read),
     )
@@ -125,8 +122,8 @@ def read_table(
 
 def check_rows(rows: object, convention: object) -> None:
     """A table of rows in a convention that there is."""
-    if not isinstance(convention, str) or convention not in CONVENTIONS:
-        raise unknown("DH convention", convention, CONVENTIONS)
+    if not isinstance(convention, str) or convention not in DH_CONVENTIONS:
+        raise unknown("DH convention", convention, DH_CONVENTIONS)
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Sequence):
         raise ModelError(f"a DH table is a sequence of rows, each a mapping; got {type(rows).__name__}")
     for i, row in enumerate(rows):
@@ -136,37 +133,37 @@ def check_rows(rows: object, convention: object) -> None:
             )
 
 
-def _place(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[str | None], str]:
+def _place_of(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[str | None], str]:
     name = f" ({row['name']})" if isinstance(row.get("name"), str) else ""
     return lambda key: (where(i, key) if where else "") + f"link {i + 1}{name}"
 
 
-def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends: list[Transform]) -> None:
+def _reverse_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends: list[Transform]) -> None:
     """Turn z_i round, by half a turn about x_i, so that the joint counts the other way; frame i+1 turns back."""
     joint, link = joints[i], links[i]
     joints[i] = replace(joint, alpha=_half_turn(joint.alpha), theta=_reverse(joint.theta), d=_reverse(joint.d))
-    xx, yy, zz, xy, xz, yz = six(link.inertia)
+    xx, yy, zz, xy, xz, yz = tensor_entries(link.inertia)
     x, y, z = link.com
     y, z, xy, xz = map(_reverse, (y, z, xy, xz))
-    visuals = tuple(visual.moved(along_x(math.pi, 0.0)) for visual in link.visuals)
+    visuals = tuple(visual.moved(x_transform(math.pi, 0.0)) for visual in link.visuals)
     u, v, w = link.compensated_com
     carried = (u, _reverse(v), _reverse(w)) if link.compensated_mass else link.compensated_com
     links[i] = replace(
         link, com=(x, y, z), inertia=tensor((xx, yy, zz, xy, xz, yz)), visuals=visuals, compensated_com=carried
     )
-    ends[i] = compose(along_x(math.pi, 0.0), ends[i])
+    ends[i] = compose(x_transform(math.pi, 0.0), ends[i])
     if i + 1 < len(joints):
         joints[i + 1] = replace(joints[i + 1], alpha=_half_turn(joints[i + 1].alpha))
 
 
 def _on_second_axis(link: LinkModel) -> LinkModel:
     """A body on a universal joint, written with z on the first axis, in the canonical frame: z on the second one."""
-    (x, y, z), (a, b, c), (xx, yy, zz, xy, xz, yz) = link.com, link.compensated_com, six(link.inertia)
-    turned, visuals = tensor((yy, zz, xx, yz, xy, xz)), tuple(visual.moved(FIRST_AXIS) for visual in link.visuals)
+    (x, y, z), (a, b, c), (xx, yy, zz, xy, xz, yz) = link.com, link.compensated_com, tensor_entries(link.inertia)
+    turned, visuals = tensor((yy, zz, xx, yz, xy, xz)), tuple(visual.moved(FIRST_AXIS_FRAME) for visual in link.visuals)
     return replace(link, com=(y, z, x), compensated_com=(b, c, a), inertia=turned, visuals=visuals)
 
 
-def _seen_turned(joint: JointModel) -> JointModel:
+def _from_first_axis(joint: JointModel) -> JointModel:
     """A joint placed in the frame FIRST_AXIS, placed in the frame around that."""
     (ca, sa), (cg, sg) = cos_sin(joint.alpha), cos_sin(joint.gamma)
     across = math.hypot(cg * sa, ca)  # how far its z axis is from the z axis of the outer frame

@@ -15,13 +15,14 @@ from pathlib import Path, PurePosixPath
 
 from armwright.errors import ModelError
 from armwright.files import contents
-from armwright.model.meshes import MissingMeshError, Outside, Places
-from armwright.model.xml import DEEPEST, LARGEST, MOST_ELEMENTS, Element, parse
+from armwright.model.meshes import MeshFolders, MissingMeshError
+from armwright.model.refusal import OutsideFolder
+from armwright.model.xml import MAX_XML_BYTES, MAX_XML_DEPTH, MAX_XML_ELEMENTS, Element, parse
 
-MOST_FILES = 500
+MAX_MODEL_FILES = 500
 """Files that a model is made of."""
 
-DEEPEST_MODELS = 20
+MAX_ATTACH_DEPTH = 20
 """Models that attach each other."""
 
 
@@ -41,14 +42,14 @@ class Document:
         found = (e.attributes[name] for e in reversed(self.root.all("compiler")) if name in e.attributes)
         return next(found, default)
 
-    def mesh_file(self, mesh: Element, places: Places, what: str = "mesh") -> str:
+    def mesh_file(self, mesh: Element, places: MeshFolders, what: str = "mesh") -> str:
         """The file of a mesh as `places` keeps it, where MuJoCo looks for it; `Outside` if it may not be read."""
         file, under = mesh.attributes["file"].strip(), self.setting("meshdir", self.setting("assetdir", ""))
         if self.setting("strippath", "false") == "true":
             file = PurePosixPath(file.replace("\\", "/")).name
-        near = beside(mesh, self.root, file)
+        near = candidate_names(mesh, self.root, file)
         names = [_joined(under, name) for name in near] + ([near[-1]] if mesh.file != self.root.file else [])
-        return kept(places, [_joined(self.folder, name) for name in names], what)
+        return file_name(places, [_joined(self.folder, name) for name in names], what)
 
     def documents(self) -> Iterator[Document]:
         """This one and all that it attaches, each once."""
@@ -61,32 +62,32 @@ class Document:
         yield from found.values()
 
 
-def document(root: Element, places: Places) -> Document:
+def read_document(root: Element, places: MeshFolders) -> Document:
     """The document of a parsed file, with all that it includes and attaches. `places` says which files it may read."""
     return _Reading(places).document(root, "", ())
 
 
-def attached(document: Document, names: Mapping[int, str]) -> list[Element]:
+def attachment_assets(document: Document, names: Mapping[int, str]) -> list[Element]:
     """An <asset> of the models that a document attaches, under these names of files; none without models."""
     file, line = document.root.file, document.root.line
     models = [Element("model", {"name": n, "file": names[id(m)]}, file, line) for n, m in document.models.items()]
     return [Element("asset", {}, file, line, models)] if models else []
 
 
-def beside(element: Element, root: Element, file: str) -> list[str]:
+def candidate_names(element: Element, root: Element, file: str) -> list[str]:
     """A name in a document: from the folder of the document, and from that of the included file it stands in."""
     folder = os.path.relpath(os.path.dirname(element.file) or ".", os.path.dirname(root.file) or ".")
     return list(dict.fromkeys([file, file if folder == "." else _joined(folder.replace("\\", "/"), file)]))
 
 
-def kept(places: Places, names: list[str], what: str) -> str:
+def file_name(places: MeshFolders, names: list[str], what: str) -> str:
     """The first of the names that is a file, as `places` keeps it; the first of all, if none is."""
     if len(names) > 1:
         for name in names:
             try:
                 found = places.kept(name, what)
                 places.exact(found, what)
-            except (Outside, MissingMeshError):
+            except (OutsideFolder, MissingMeshError):
                 continue
             return found
     return places.kept(names[0], what)
@@ -101,7 +102,7 @@ def _joined(folder: str, file: str) -> str:
 class _Reading:
     """The files read so far, and what they may still hold."""
 
-    places: Places
+    places: MeshFolders
     files: int = 1
     elements: int = 0
     characters: int = 0
@@ -126,8 +127,8 @@ class _Reading:
         """Elements with what they include in place of it."""
         expanded: list[Element] = []
         for child in children:
-            if depth > DEEPEST:
-                child.fail(f"elements are nested more than {DEEPEST} deep, with what is included")
+            if depth > MAX_XML_DEPTH:
+                child.fail(f"elements are nested more than {MAX_XML_DEPTH} deep, with what is included")
             if child.tag == "include":
                 inside = self._included(found, child, included)
                 expanded += self._expanded(found, inside, included, depth + 1)
@@ -153,8 +154,8 @@ class _Reading:
         if path in above or path == Path(found.root.file).resolve():
             element.fail(f"<model>: {path.name!r} attaches itself")
         if path not in self.documents:
-            if len(above) >= DEEPEST_MODELS:
-                element.fail(f"models attach each other more than {DEEPEST_MODELS} deep")
+            if len(above) >= MAX_ATTACH_DEPTH:
+                element.fail(f"models attach each other more than {MAX_ATTACH_DEPTH} deep")
             root = self._parsed(path, self._shown(found, path))
             folder = os.path.dirname(name)
             self.documents[path] = self.document(root, folder, (*above, Path(found.root.file).resolve()))
@@ -164,21 +165,21 @@ class _Reading:
     def _file(self, found: Document, element: Element) -> tuple[Path, str]:
         """The file that an element names, and its name from the folder of the main file."""
         what, file = f"<{element.tag}>", element.text_of("file").strip()
-        names = [_joined(found.folder, name) for name in beside(element, found.root, file)]
+        names = [_joined(found.folder, name) for name in candidate_names(element, found.root, file)]
         problem = ""
         for name in names:
             try:
                 return self.places.exact(self.places.kept(name, what), what), name
-            except (Outside, MissingMeshError) as error:
+            except (OutsideFolder, MissingMeshError) as error:
                 problem = problem or str(error)
         element.fail(problem)
 
     def _parsed(self, path: Path, shown: str) -> Element:
         self.files += 1
-        if self.files > MOST_FILES:
-            raise ModelError(f"{shown}: more than {MOST_FILES} files; expected a robot of fewer")
+        if self.files > MAX_MODEL_FILES:
+            raise ModelError(f"{shown}: more than {MAX_MODEL_FILES} files; expected a robot of fewer")
         try:
-            data = contents(path, LARGEST - self.characters)
+            data = contents(path, MAX_XML_BYTES - self.characters)
         except (OSError, ValueError) as error:
             raise ModelError(f"cannot read {shown}: {getattr(error, 'strerror', None) or error}") from None
         self.characters += len(data)
@@ -188,8 +189,8 @@ class _Reading:
 
     def _count(self, root: Element) -> None:
         self.elements += sum(1 for _ in root.walk())
-        if self.elements > MOST_ELEMENTS:
-            root.fail(f"more than {MOST_ELEMENTS} elements, with what is included")
+        if self.elements > MAX_XML_ELEMENTS:
+            root.fail(f"more than {MAX_XML_ELEMENTS} elements, with what is included")
 
     @staticmethod
     def _shown(found: Document, path: Path) -> str:

@@ -12,14 +12,14 @@ from armwright.mechanism import Ball
 from armwright.model.description import Description
 
 
-def checked_unit(robot: Description, name: str, q: Array) -> Array:
+def checked_unit_vectors(robot: Description, name: str, q: Array) -> Array:
     """Positions (..., nq) with quaternions of exactly unit length; those that are clearly not are refused."""
-    if said := not_unit(robot, name, q):
+    if said := unit_length_error(robot, name, q):
         raise InputError(said)
     return robot.unit(q)
 
 
-def of_unit_length(robot: Description, q: Array) -> Array:
+def have_unit_length(robot: Description, q: Array) -> Array:
     """In which of positions (..., nq) all quaternions are of unit length, as `not_unit` has it."""
     good: Array = package(q).ones(q.shape[:-1], bool)
     for ball in robot.balls:
@@ -33,7 +33,7 @@ def _lengths(q: Array, ball: Ball) -> tuple[Array, Array]:
     return lengths, ~(np.abs(lengths * lengths - 1) <= NOT_UNIT)
 
 
-def not_unit(robot: Description, name: str, q: Array) -> str:
+def unit_length_error(robot: Description, name: str, q: Array) -> str:
     """Which quaternion in positions (..., nq) has another length than one, and which; nothing where none has.
 
     By `NOT_UNIT` its square may differ: more is no rounding of whoever wrote it.

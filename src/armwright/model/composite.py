@@ -1,0 +1,27 @@
+"""Bodies fixed to each other as one body."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from armwright.algebra import point_inertia
+from armwright.mechanism import Link
+
+if TYPE_CHECKING:
+    pass
+
+
+def _merged_pair(one: Link, two: Link) -> Link:
+    """Two bodies fixed to each other."""
+    mass = one.mass + two.mass
+    com = (one.moment + two.moment) * (1 / mass) if mass else one.com
+    inertia = one.inertia + two.inertia
+    for part in (one, two):
+        inertia = inertia + point_inertia(part.com - com) * part.mass
+    return Link(mass, com, inertia)
+
+
+def composite(parts: list[Link]) -> Link:
+    """Any number of bodies fixed to each other, as one."""
+    return reduce(_merged_pair, parts)

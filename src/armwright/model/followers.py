@@ -1,0 +1,106 @@
+"""Joints that follow others: split from those that move independently, or made to follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from armwright.errors import InputError, ModelError, unknown
+from armwright.model.mimic import Mimic, MimicCycle, resolve_mimics
+
+if TYPE_CHECKING:
+    pass
+from collections.abc import Mapping
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from armwright.model.consistency import check_names
+from armwright.model.records import JointModel
+
+if TYPE_CHECKING:
+    pass
+from armwright.model.description import AnyDescription
+
+
+def split_followers(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[JointModel, ...]]:
+    """The joints before all links as those that move by themselves and their followers.
+
+    One that follows a follower follows the joint which that one follows. A joint goes no further and no faster than
+    its followers can.
+    """
+    follows = {row.name: row.mimic for row in rows if row.mimic is not None}
+    if not follows:
+        return tuple(rows), ()
+    check_names(rows)
+    try:
+        leaders = resolve_mimics(follows)
+    except MimicCycle as cycle:
+        raise ModelError(f"joint {cycle.names[0]!r} follows itself{cycle.way}") from None
+    followers = [
+        replace(row, mimic=replace(leaders[row.name], place=i)) for i, row in enumerate(rows) if row.name in leaders
+    ]
+    led: dict[str, list[JointModel]] = {}
+    for follower in followers:
+        if not (leaders[follower.name].others or leaders[follower.name].loop or leaders[follower.name].curve):
+            led.setdefault(leaders[follower.name].joint, []).append(follower)
+    return tuple(_limited_by_followers(row, led.get(row.name, [])) for row in rows if row.mimic is None), tuple(
+        followers
+    )
+
+
+def _limited_by_followers(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
+    """A joint within the limits of those that follow it; where they leave it nowhere to be, `problems` says so."""
+    for follower in followers:
+        limits = limits_with_follower(joint.limits, follower)
+        if limits is not None and limits[0] < limits[1]:
+            joint = replace(joint, limits=limits)
+        if follower.max_velocity is not None and follower.mimic and follower.mimic.factor:
+            fastest = follower.max_velocity / abs(follower.mimic.factor)
+            joint = replace(joint, max_velocity=min(fastest, joint.max_velocity or fastest))
+    return joint
+
+
+def limits_with_follower(limits: tuple[float, float] | None, follower: JointModel) -> tuple[float, float] | None:
+    """What is left of the limits of a joint by those of its follower."""
+    mimic = follower.mimic
+    if mimic is None or follower.limits is None or not mimic.factor or mimic.others or mimic.loop or mimic.curve:
+        return limits
+    low, high = sorted((limit - mimic.offset) / mimic.factor for limit in follower.limits)
+    return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
+
+
+def with_followers(robot: AnyDescription, mimics: Mapping[str, Mimic]) -> AnyDescription:
+    """The robot with some of its joints following others."""
+    led = [*robot.followers, *(replace(j, mimic=mimics[j.name]) for j in robot.joints if j.name in mimics)]
+    return replace(
+        robot,
+        joints=tuple(joint for joint in robot.joints if joint.name not in mimics),
+        followers=tuple(sorted(led, key=lambda joint: joint.mimic.place if joint.mimic else 0)),
+    )
+
+
+def with_differential(
+    robot: AnyDescription, joint: str, terms: Mapping[str, float], offset: float = 0.0
+) -> AnyDescription:
+    """The robot with a joint at the sum of others times factors, plus an offset: a differential."""
+    names = [row.name for row in robot.rows]
+    moving = [own.name for own in robot.joints]
+    if not isinstance(terms, Mapping):
+        raise InputError(f"terms = {terms!r}: expected numbers by the names of joints, such as {{'left': 0.5}}")
+    for what, value in (*((f"the factor of {name!r}", factor) for name, factor in terms.items()), ("offset", offset)):
+        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+            raise InputError(f"robot {robot.name!r}, differential of {joint!r}: {what} is {value!r}; expected a number")
+    for name in (joint, *terms):
+        if name not in names:
+            raise unknown(f"joint of {robot.name}", name, names)
+        if name not in moving:
+            raise ModelError(f"robot {robot.name!r}: {name!r} follows other joints already; expected one that does not")
+    if not terms or joint in terms:
+        raise ModelError(
+            f"robot {robot.name!r}: {joint!r} is to follow {', '.join(terms) or 'nothing'}; expected other joints"
+        )
+    (leader, factor), *others = terms.items()
+    mimic = Mimic(leader, float(factor), float(offset), names.index(joint), tuple((n, float(f)) for n, f in others))
+    return with_followers(robot, {joint: mimic})

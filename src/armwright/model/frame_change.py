@@ -1,0 +1,64 @@
+"""Bodies and transforms seen from other frames, with rounding errors set to zero."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.model.records import JointModel, LinkModel
+from armwright.model.transforms import Transform, cos_sin, tensor, tensor_entries, transform, triple
+
+ROUNDING_TOLERANCE = 1e-14
+"""What rounding leaves: sines this small are taken to be zero, and lengths beside those of the robot."""
+
+
+TENSOR_TOLERANCE = 1e-14
+"""Of the trace of a tensor: entries this small are taken to be zero."""
+
+
+def inverse(T: Array) -> Array:
+    """Of a transform."""
+    back = np.eye(4)
+    back[:3, :3], back[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
+    return back
+
+
+def link_in_frame(body: LinkModel, T: Array) -> LinkModel:
+    """A body seen from a frame in which its own frame is T."""
+    R, at = T[:3, :3], np.asarray(body.com)
+    com = rounded_zeros(R @ at + T[:3, 3], ROUNDING_TOLERANCE * max(np.abs(at).max(), np.abs(T[:3, 3]).max()))
+    inertia = R @ np.asarray(body.inertia) @ R.T
+    clean = rounded_zeros(inertia, TENSOR_TOLERANCE * float(np.trace(inertia)))
+    turned, visuals = tensor(tensor_entries((clean + clean.T) / 2)), tuple(visual.moved(T) for visual in body.visuals)
+    found = LinkModel(body.name, body.mass, triple(com), turned, visuals)
+    if not body.compensated_mass:
+        return found
+    own = np.asarray(body.compensated_com)
+    there = rounded_zeros(R @ own + T[:3, 3], ROUNDING_TOLERANCE * max(np.abs(own).max(), np.abs(T[:3, 3]).max()))
+    return replace(found, compensated_mass=body.compensated_mass, compensated_com=triple(there))
+
+
+def rounded_zeros(x: Array, least: float) -> Array:
+    """What rounding has left where zeros were would be computed with, and cost operations."""
+    return np.where(np.abs(x) <= abs(least), 0.0, x)
+
+
+def rounded_transform(T: Array) -> Transform:
+    """A transform as plain numbers, without what rounding has left where zeros and ones were."""
+    rounded = np.array(T)
+    for whole in (-1.0, 0.0, 1.0):
+        rounded[:3, :3][np.abs(T[:3, :3] - whole) <= ROUNDING_TOLERANCE] = whole
+    rounded[:3, 3] = rounded_zeros(T[:3, 3], ROUNDING_TOLERANCE * np.abs(T[:3, 3]).max())
+    return transform(rounded)
+
+
+def zero_placement(joint: JointModel) -> Array:
+    """The transform from the frame of the parent to the frame of a joint at q = 0."""
+    (ca, sa), (ct, st), (cg, sg) = cos_sin(joint.alpha), cos_sin(joint.theta), cos_sin(joint.gamma)
+    turn = np.array([[cg, -sg, 0, 0], [sg, cg, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=float)
+    x = np.array([[1, 0, 0, joint.a], [0, ca, -sa, joint.y], [0, sa, ca, joint.z], [0, 0, 0, 1]], dtype=float)
+    z = np.array([[ct, -st, 0, 0], [st, ct, 0, 0], [0, 0, 1, joint.d], [0, 0, 0, 1]], dtype=float)
+    T: Array = turn @ x @ z
+    return T

@@ -1,0 +1,43 @@
+"""Positions at which loops cannot close, or nearly cannot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from armwright.algebra import Scalar
+from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts.loops import Angle, openings
+from armwright.mechanism import Mechanism
+from armwright.model.description import Description
+
+if TYPE_CHECKING:
+    pass
+
+
+def angle_of(at: Scalar) -> float:
+    """A position as a number."""
+    return math.atan2(float(at.sin()), float(at.cos())) if isinstance(at, Angle) else float(at)
+
+
+def open_loop(robot: Description, q: Sequence[float], mechanism: Mechanism | None = None) -> str | None:
+    """The name of the first loop that cannot close at a position; None if all can. `mechanism` has other lengths."""
+    mechanism = mechanism or robot.mechanism()
+    for k, loop in enumerate(robot.loops):
+        if loop.dependent:
+            there = placed(replace(mechanism, loops=mechanism.loops[: k + 1]), q)
+            at = there.loops[-1].at
+            if not all(math.isfinite(angle_of(at[i])) for i in there.loops[-1].dependent):
+                return loop.name
+    return None
+
+
+def loop_near_limit(robot: Description, q: Sequence[float], within: float) -> str | None:
+    """The name of the first loop that is this near to its end, by the sine of an angle, or beyond; None if none is."""
+    names = [loop.name for loop in robot.loops if loop.dependent]
+    for name, (across, whole) in zip(names, openings(placed(robot.mechanism(), q)), strict=True):
+        if not float(across) > within * within * float(whole):
+            return name
+    return None

@@ -1,0 +1,147 @@
+"""The mechanism of a description: its numbers as scalars of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from armwright.algebra import Scalar, Symmetric, Vector, structural
+from armwright.mechanism import FREEDOMS, Drive, Joint, Link, Loop, Mechanism, Pose
+
+if TYPE_CHECKING:
+    from armwright.model.description import Description
+
+    pass
+from armwright.model.composite import composite
+from armwright.model.records import JointModel, LoopModel, Payload
+from armwright.model.transforms import cos_sin, pose_of, right_angles, tensor_entries
+
+_NO_BODY = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
+
+
+def mechanism_of(robot: Description, number: Callable[[float], Scalar]) -> Mechanism:
+    """Return the mechanism of a robot, with every number turned into a scalar."""
+    base = pose_of(robot.base, number)
+    rows, carriers = robot.rows, robot.carriers
+    links, parents = [_NO_BODY] * len(rows), list(range(-1, len(rows) - 1))
+    for i, (link, parent) in enumerate(zip(robot.links, robot.parents, strict=True)):
+        links[carriers[i]] = link.body(number)
+        parents[carriers[i] - rows[carriers[i]].freedom] = carriers[parent] if parent >= 0 else -1
+    if robot.payload is not None:
+        place, pose = carriers[robot.hand.link], pose_of(robot.hand.pose, number)
+        links[place] = composite([links[place], payload_on_link(robot.payload, pose, number)])
+    end = None if robot.seen is None and robot.tip is None else robot.end
+    return Mechanism(
+        joints=tuple(_joint(row, number) for row in rows),
+        links=tuple(links),
+        gravity=base.rotation.T @ Vector(*map(number, robot.gravity)),
+        base=base,
+        tool=Pose() if end is None else pose_of(end.pose, number),
+        drives=tuple(_drive(drive, number) for drive in robot.drives),
+        parents=tuple(parents),
+        tip=end if end is None else carriers[end.link] if end.link >= 0 else -1,
+        solid=carriers,
+        balls=robot.balls,
+        loops=tuple(_loop(robot, loop, number) for loop in robot.loops),
+        passive=tuple(i for i, joint in enumerate(robot.joints) if joint.max_torque == 0),
+        compensated=_compensated(robot, number),
+    )
+
+
+def _compensated(robot: Description, number: Callable[[float], Scalar]) -> tuple[Link, ...]:
+    """The part of each link whose weight is carried; nothing where there is none."""
+    if not any(link.compensated_mass for link in robot.links):
+        return ()
+    parts = [_NO_BODY] * len(robot.rows)
+    for place, link in zip(robot.carriers, robot.links, strict=True):
+        if link.compensated_mass:
+            com = Vector(*map(number, link.compensated_com))
+            parts[place] = replace(_NO_BODY, mass=number(link.compensated_mass), com=com)
+    return tuple(parts)
+
+
+def _loop(robot: Description, loop: LoopModel, number: Callable[[float], Scalar]) -> Loop:
+    names = [row.name for row in robot.rows]
+    one, two = (robot.carriers[i] if i >= 0 else -1 for i in loop.links)
+    ends = (pose_of(loop.poses[0], number), pose_of(loop.poses[1], number))
+    return Loop((one, two), ends, loop.weld, tuple(names.index(name) for name in loop.dependent), loop.assembly)
+
+
+def _drive(drive: Drive, number: Callable[[float], Scalar]) -> Drive:
+    terms = tuple((c, factor if structural(factor, 1) else number(factor)) for c, factor in drive.terms)
+    curve = tuple(number(k) if k else 0 for k in drive.curve)
+    return Drive(terms, number(drive.offset) if drive.offset else 0, curve=curve)
+
+
+def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
+    if joint.kind in FREEDOMS:
+        return replace(
+            _FREEDOM,
+            prismatic=joint.prismatic,
+            stand=None if joint.freedom else _placement(joint, number),
+            **{name: number(x) for name in _ACTUATION if (x := getattr(joint, name))},
+            **_spring(joint, number),
+        )
+    ca, sa = cos_sin(joint.alpha, number)
+    cg, sg = cos_sin(joint.gamma, number)
+    quarters = right_angles(joint.theta)
+    return Joint(
+        prismatic=joint.prismatic,
+        ca=ca,
+        sa=sa,
+        a=number(joint.a),
+        d=number(joint.d),
+        theta=number(joint.theta if quarters is None else 0.0),
+        quarters=0 if quarters is None else quarters % 4,
+        armature=number(joint.rotor_inertia) * number(joint.gear) * number(joint.gear),
+        viscous=number(joint.viscous),
+        coulomb=number(joint.coulomb),
+        smooth=number(joint.smooth) if joint.smooth else 0,
+        y=number(joint.y) if joint.y else 0,
+        z=number(joint.z) if joint.z else 0,
+        cg=cg,
+        sg=sg,
+        **_spring(joint, number),
+    )
+
+
+def _spring(joint: JointModel, number: Callable[[float], Scalar]) -> dict[str, Any]:
+    """The fields of a spring; without one the integers 0, which cost nothing."""
+    if not joint.sprung:
+        return {}
+    return {
+        "spring_stiffness": number(joint.spring_stiffness) if joint.spring_stiffness else 0,
+        "spring_rest": number(joint.spring_rest) if joint.spring_rest else 0,
+        "spring_curve": tuple(number(k) if k else 0 for k in joint.spring_curve),
+    }
+
+
+_ACTUATION = ("armature", "viscous", "coulomb", "smooth")
+"""What acts in a joint, which a freedom of a ball seldom has."""
+
+
+_FREEDOM = Joint(False, ca=0, sa=1, a=0, d=0, cg=0, sg=1)
+"""A freedom of a ball: z of its frame is x of the one before, so that three are about x, y and z of the body."""
+
+
+def _placement(joint: JointModel, number: Callable[[float], Scalar]) -> Pose | None:
+    """Where a ball is placed; None where that is nowhere but in the frame of the parent."""
+    if not any((joint.gamma, joint.a, joint.y, joint.z, joint.alpha, joint.theta, joint.d)):
+        return None
+    still = _joint(replace(joint, kind="", type="revolute"), number)
+    at = number(0.0)
+    return Pose(still.rotation(at).matrix, still.offset(at))
+
+
+def payload_on_link(
+    payload: Payload,
+    tool: Pose,
+    number: Callable[[float], Scalar],
+    change: Callable[[Link], Link] = lambda body: body,
+) -> Link:
+    """The payload in the frame of the last link; `change` may replace its numbers first."""
+    body = change(payload.body(number))
+    R = tool.rotation
+    inertia = Symmetric(*tensor_entries(R.dot(body.inertia.matrix).dot(R.T)))
+    return Link(body.mass, R @ body.com + tool.position, inertia)

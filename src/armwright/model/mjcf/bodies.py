@@ -1,0 +1,105 @@
+"""Links and joints of a robot as bodies and joints of MuJoCo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from armwright.algebra import Array, Vector
+from armwright.errors import ModelError
+from armwright.manifold import quaternion_of
+from armwright.mechanism import FREEDOMS
+from armwright.model.description import Description
+from armwright.model.frame_change import zero_placement
+from armwright.model.mjcf.pose import rotation
+from armwright.model.records import JointModel
+from armwright.model.xml_writer import unique_names
+
+
+@dataclass(frozen=True)
+class MjcfJoint:
+    """One of MuJoCo's joints, in the frame of its body; `model` is what it is here, where that is a joint by itself.
+
+    `drive` is where its friction, rotor and spring are from, if that is another.
+    """
+
+    name: str
+    type: str
+    axis: Array
+    at: Array
+    model: JointModel | None = None
+    drive: JointModel | None = None
+
+
+@dataclass(frozen=True)
+class MjcfBody:
+    """A body in that of its parent while all its joints are at zero, and these joints."""
+
+    pose: Array
+    joints: tuple[MjcfJoint, ...]
+
+
+def mjcf_bodies(robot: Description) -> list[MjcfBody]:
+    """Every link as a body; the names of joints are distinct."""
+    found, rows = list[MjcfBody](), robot.rows
+    for parent, last in zip(robot.parents, robot.carriers, strict=True):
+        before = np.asarray(robot.base) if parent < 0 else np.eye(4)
+        freedoms = rows[last - rows[last].freedom : last + 1]
+        several = freedoms[0].kind in FREEDOMS
+        found.append(_on_ball(before, freedoms, parent < 0) if several else _on_hinges(before, freedoms))
+    names = iter(unique_names(joint.name for body in found for joint in body.joints))
+    return [replace(body, joints=tuple(replace(joint, name=next(names)) for joint in body.joints)) for body in found]
+
+
+def _on_hinges(before: Array, freedoms: Sequence[JointModel]) -> MjcfBody:
+    """A body on hinges and slides, which MuJoCo moves one after the other."""
+    beyond, joints = np.eye(4), list[MjcfJoint]()  # from the frame of a freedom to that of the body
+    for joint in reversed(freedoms):
+        R = beyond[:3, :3]
+        joints.append(MjcfJoint(joint.name, "slide" if joint.prismatic else "hinge", R[2], -R.T @ beyond[:3, 3], joint))
+        beyond = zero_placement(joint) @ beyond
+    return MjcfBody(before @ beyond, tuple(reversed(joints)))
+
+
+def _on_ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> MjcfBody:
+    """A body on a planar, ball or free joint."""
+    first, last, x, origin = freedoms[0], freedoms[-1], np.eye(3), np.zeros(3)
+    name, pose = first.name.rpartition(".")[0] or first.name, before @ zero_placement(first)
+    slides = [
+        MjcfJoint(joint.name, "slide", x[i], origin, drive=joint) for i, joint in enumerate(freedoms) if joint.prismatic
+    ]
+    ball = MjcfJoint(name, "ball", x[2], origin, drive=last)
+    _check_alike(name, freedoms[: len(slides)], "that slide", ("armature",))
+    if first.kind == "planar":
+        return MjcfBody(pose, (*slides, MjcfJoint(last.name, "hinge", x[2], origin, drive=last)))
+    _check_alike(name, freedoms[len(slides) :], "that turn")
+    if first.kind == "free" and on_base and np.array_equal(pose, np.eye(4)) and _alike(freedoms):
+        rest = np.eye(4)
+        if last.sprung:  # which MuJoCo has where the body is drawn
+            turn = quaternion_of(Vector(*(joint.spring_rest for joint in freedoms[3:])))
+            rest[:3, :3], rest[:3, 3] = rotation(np.roll(turn, 1)), [joint.spring_rest for joint in freedoms[:3]]
+        return MjcfBody(rest, (replace(ball, type="free"),))
+    if last.sprung and any(joint.spring_rest for joint in freedoms[len(slides) :]):
+        raise ModelError(
+            f"the spring of {name!r} is at rest where it is turned, and that of a ball of MuJoCo where it is not; "
+            "write it as TOML (to_toml)"
+        )
+    return MjcfBody(pose, (*slides, ball))
+
+
+DRIVE_FIELDS = ("viscous", "coulomb", "armature", "spring_stiffness")
+
+
+def _alike(freedoms: Sequence[JointModel], fields: Sequence[str] = DRIVE_FIELDS) -> bool:
+    """Whether what acts in some freedoms is the same in all."""
+    return all(getattr(joint, name) == getattr(freedoms[0], name) for joint in freedoms for name in fields)
+
+
+def _check_alike(name: str, freedoms: Sequence[JointModel], which: str, fields: Sequence[str] = DRIVE_FIELDS) -> None:
+    if freedoms and not _alike(freedoms, fields):
+        raise ModelError(
+            f"the freedoms of {name!r} {which} have different {', '.join(fields)}, and MuJoCo has one for all; "
+            "write it as TOML (to_toml)"
+        )

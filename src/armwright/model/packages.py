@@ -1,0 +1,128 @@
+"""Files that a robot file may read: those in the model's folder and in the packages that the user names."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from armwright.errors import ModelError
+from armwright.model.refusal import Refused
+
+
+class MissingFile(Refused):
+    """A file or a package that is not there."""
+
+
+@dataclass(frozen=True)
+class ReadableFolders:
+    """`root` is the model's folder, `packages` those that the user named."""
+
+    root: Path
+    packages: Mapping[str, Path]
+
+    @classmethod
+    def around(cls, path: Path, packages: Mapping[str, str | Path] | None) -> ReadableFolders:
+        return cls(model_folder(path.resolve().parent), checked_packages(packages))
+
+    def package(self, name: str, file: Path) -> Path | None:
+        """The folder of a package: as the user named it, or one of that name above or beside the file, in the root."""
+        if name in self.packages:
+            return self.packages[name]
+        return next((folder for folder in _candidates(name, file) if folder.is_relative_to(self.root)), None)
+
+    def file(self, name: str, file: Path) -> Path:
+        """The file called `name` in `file`; an error where it is missing, or outside of what may be read."""
+        path = self._path(name, file)
+        try:
+            path = path.resolve()
+            inside = any(path.is_relative_to(folder) for folder in (self.root, *self.packages.values()))
+            there = inside and path.is_file()
+        except (OSError, ValueError, RuntimeError) as error:  # too long, with a NUL, a loop of links
+            raise MissingFile(f"{name[:80]!r} is not the name of a file: {error}") from None
+        if not inside:
+            raise Refused(
+                f"{name!r} leads out of the robot's folder, {self.root}; to allow it, name the package it is in: "
+                f"packages={{name: folder}}"
+            )
+        if not there:
+            raise MissingFile(f"{name!r} does not exist: there is no file {path}")
+        return path
+
+    def _path(self, name: str, file: Path) -> Path:
+        name = name.removeprefix("file://")
+        if not name.startswith(SCHEME):
+            return file.parent / name
+        package, _, rest = name.removeprefix(SCHEME).partition("/")
+        around = (folder for folder in self.root.parents if package and folder.name == package)
+        folder = self.package(package, file) or next(around, None)
+        if folder is None:
+            raise MissingFile(f"unknown package {package!r}; {self._advice(package, file)}")
+        return folder / rest
+
+    def _advice(self, package: str, file: Path) -> str:
+        """Where the package probably is: a folder of that name that may not be used unasked."""
+        near = next(_candidates(package, file), None)
+        return f"say where it is: packages={{{package!r}: {str(near) if near else '<its folder>'!r}}}"
+
+
+def _candidates(name: str, file: Path) -> Iterator[Path]:
+    """The folders of that name above the file, or beside one that is above it."""
+    if not name or Path(name).name != name or "\0" in name:
+        return
+    for folder in file.parents:
+        if folder.name == name:
+            yield folder
+        elif (folder / name).is_dir():
+            yield (folder / name).resolve()
+
+
+SCHEME = "package://"
+
+
+ROBOT_FILE_FOLDERS = ("urdf", "robots", "xacro", "mjcf")
+"""Folders that hold robot files only; the meshes are in one next to them."""
+
+
+def model_folder(own: Path) -> Path:
+    """The folder that the files of a robot whose file is in `own` must be in."""
+    package = next((f for f in (own, *own.parents) if (f / "package.xml").is_file()), None)
+    around = package or (own.parent if own.name in ROBOT_FILE_FOLDERS else own)
+    return own if _private(around) else around
+
+
+def _private(folder: Path) -> bool:
+    """Whether it holds other things than a robot: at the root of the file system, for temporary files, a home."""
+    private = {Path(tempfile.gettempdir()).resolve(), Path("/var/tmp")}
+    with suppress(OSError, RuntimeError):  # nobody has a home here
+        private.add(Path.home().resolve())
+    return len(folder.parts) <= 2 or folder in private or _is_home(folder)
+
+
+def _is_home(folder: Path) -> bool:
+    """Whether it is somebody's home: /home/name, C:\\Users\\name."""
+    return len(folder.parts) == 3 and folder.parts[1].lower() in ("home", "users")
+
+
+def checked_packages(packages: Mapping[str, str | Path] | None) -> dict[str, Path]:
+    """The folders of packages as the user gave them, checked."""
+    if packages is None:
+        return {}
+    if not isinstance(packages, Mapping):
+        raise ModelError(f"packages = {packages!r}; expected a mapping of names to folders, as in {{'name': 'folder'}}")
+    return {name: _folder(name, folder) for name, folder in packages.items()}
+
+
+def _folder(name: str, folder: str | Path) -> Path:
+    if not isinstance(name, str) or not isinstance(folder, (str, Path)):
+        raise ModelError(f"packages[{name!r}] = {folder!r}; expected the name of a package, and its folder as a path")
+    try:
+        path = Path(folder).resolve()
+        there = path.is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, with a NUL, a loop of links
+        there = False
+    if not there:
+        raise ModelError(f"packages[{name!r}] = {str(folder)!r} is not a folder")
+    return path

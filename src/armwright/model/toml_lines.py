@@ -1,0 +1,113 @@
+"""TOML texts: parsed within limits, with the line of every key."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from armwright.errors import ModelError
+
+if TYPE_CHECKING:
+    pass
+
+
+MAX_TOML_BYTES = 1 << 20
+"""Bytes of a file, which take about a second; a robot of a thousand links has a third of it."""
+
+
+MAX_TOML_DEPTH = 32
+"""Parts of a key a.b.c, of which Python's reader takes memory with their square; brackets in one another."""
+
+
+_HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+)\s*\]""")
+
+
+_TOKEN = re.compile(
+    r'''"""(?:\\.|[^\\])*?(?:"{3,5}|\\?\Z)|"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\\?\Z)|'''  # texts between double quotes
+    r"""'''.*?(?:'{3,5}|\Z)|'[^'\n]*+(?:'|(?=\n)|\Z)|"""  # those without escapes; an open one ends the search
+    r"""#[^\n]*|[\[\]{}]|\n""",  # comments, brackets, ends of lines
+    re.DOTALL,
+)
+
+
+_BRACKET = re.compile(r"[\[\]{}]")
+
+
+_KEY = re.compile(r"""^\s*+["']?([^"'=#]++)["']?\s*+=""")
+
+
+_DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_TOML_DEPTH}}}")
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """What a TOML text says, if it is neither too large nor too deep for Python's reader to end soon."""
+    if len(text) > MAX_TOML_BYTES:
+        raise ModelError(f"{file} has {len(text) >> 10} kB; expected at most {MAX_TOML_BYTES >> 10}")
+    bare = _TOKEN.sub(lambda token: "s" if token[0][0] in "\"'" else "" if token[0][0] == "#" else token[0], text)
+    if deep := _DEEP_KEY.search(bare):
+        raise ModelError(f"{file}: the key {deep[0][:20]}... has more than {MAX_TOML_DEPTH} parts; expected a few")
+    depths = itertools.accumulate(1 if bracket[0] in "[{" else -1 for bracket in _BRACKET.finditer(bare))
+    if max(depths, default=0) > MAX_TOML_DEPTH:  # which Python could neither read nor print
+        raise ModelError(f"{file} is not valid TOML: its brackets are nested too deep, more than {MAX_TOML_DEPTH}")
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise ModelError(f"{file} is not valid TOML: {error}") from None
+
+
+def line_number(
+    lines: Mapping[tuple[str, int, str | None], int], table: str, index: int, key: str | None
+) -> int | None:
+    """The line of a key, of the table it is in, or of the key on top that has this table."""
+    places = ((table, index, key), (table, index, None), ("", 0, table))
+    return next((lines[place] for place in places if place in lines), None)
+
+
+def line_numbers(text: str) -> dict[tuple[str, int, str | None], int]:
+    """Line numbers of (table, index, key); key None is the table's own header. The top of the file is table ''."""
+    found: dict[tuple[str, int, str | None], int] = {}
+    counts: dict[str, int] = {}
+    table = ("", 0)
+    for number, content, inline in _statements(text):
+        if header := _HEADER.match(content):
+            name, _, inner = header[2].replace('"', "").replace("'", "").partition(".")
+            if inner:  # [link.slender]: a key of the current link
+                found.setdefault((name, counts.get(name, 0), inner), number)
+                table = (header[2], 0)
+            else:
+                counts[name] = counts.get(name, -1) + 1
+                table = (name, counts[name])
+                found[*table, None] = number
+                found.setdefault(("", 0, name), number)
+        elif key := _KEY.match(content):
+            name, _, inner = key[1].strip().partition(".")
+            found[*table, key[1].strip()] = number
+            if table == ("", 0):  # payload = {...}, link = [{...}, {...}], payload.mass = 1
+                found.setdefault(("", 0, name), number)
+                found |= {(name, i, None): line for i, line in enumerate(inline)}
+                found |= {(name, 0, inner): number} if inner else {}
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[int, str, list[int]]]:
+    """The lines of a valid file on which a statement begins, and those on which the inline tables in it begin.
+
+    None is inside a multi-line string or a multi-line array; tables within tables do not count.
+    """
+    lines = text.split("\n")
+    number, start, open_brackets, inline = 1, 1, "", list[int]()
+    for token in _TOKEN.findall(text):
+        if token == "{" and open_brackets in ("", "["):
+            inline.append(number)
+        if token in ("[", "{"):
+            open_brackets += token
+        elif token in ("]", "}"):
+            open_brackets = open_brackets[:-1]
+        number += token.count("\n")
+        if token == "\n" and not open_brackets:
+            yield start, lines[start - 1], inline
+            start, inline = number, []
+    yield start, lines[start - 1], inline

@@ -1,0 +1,87 @@
+"""Vectors, inertia tensors and transforms as plain numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, sin
+from armwright.mechanism import Pose
+
+if TYPE_CHECKING:
+    pass
+
+
+Triple: TypeAlias = tuple[float, float, float]
+
+
+Tensor: TypeAlias = tuple[Triple, Triple, Triple]
+
+
+Transform: TypeAlias = tuple[tuple[float, float, float, float], ...]
+
+
+IDENTITY_TRANSFORM: Transform = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+ZERO_TENSOR: Tensor = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+QUARTER_TURN = math.pi / 2
+
+
+def compose(first: Transform, second: Transform) -> Transform:
+    """The product of two transforms."""
+    if second == IDENTITY_TRANSFORM:
+        return first
+    if first == IDENTITY_TRANSFORM:
+        return second
+    return transform(np.asarray(first) @ np.asarray(second))
+
+
+def right_angles(angle: float) -> int | None:
+    """How many right angles an angle is, if it is a whole number of them to rounding."""
+    quarters = round(angle / QUARTER_TURN)
+    return quarters if abs(angle - quarters * QUARTER_TURN) <= 1e-14 * max(1, abs(quarters)) else None
+
+
+def cos_sin(angle: float, number: Callable[[float], Scalar] = float) -> tuple[Scalar, Scalar]:
+    """Cosine and sine, exactly 0, 1 or -1 at right angles, so that they vanish from what is computed with them."""
+    quarters = right_angles(angle)
+    if quarters is None:
+        return cos(number(angle)), sin(number(angle))
+    return ((1, 0), (0, 1), (-1, 0), (0, -1))[quarters % 4]
+
+
+def tensor_entries(tensor: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
+    """xx, yy, zz, xy, xz, yz of a symmetric matrix."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
+    return xx, yy, zz, xy, xz, yz
+
+
+def symmetric(tensor: Tensor, number: Callable[[float], Scalar] = float) -> Symmetric:
+    return Symmetric(*map(number, tensor_entries(tensor)))
+
+
+def tensor(tensor_entries: Iterable[Scalar]) -> Tensor:
+    """The whole of a symmetric matrix, by xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz, xy, xz, yz = map(float, tensor_entries)
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+
+
+def triple(numbers: Iterable[Scalar]) -> Triple:
+    x, y, z = map(float, numbers)
+    return x, y, z
+
+
+def transform(T: Array) -> Transform:
+    """A 4x4 array as plain numbers."""
+    return tuple((a, b, c, d) for a, b, c, d in T.tolist())
+
+
+def pose_of(transform: Transform, number: Callable[[float], Scalar] = float) -> Pose:
+    rows = [[number(x) for x in row] for row in transform[:3]]
+    return Pose(Matrix(*(Vector(*row[:3]) for row in rows)), Vector(*(row[3] for row in rows)))

@@ -1,0 +1,52 @@
+"""The link in which a chain ends, and the others in which it could end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.model.assembly import Assembly
+from armwright.model.tree import MAX_LISTED, Tree, children_of
+
+SAME_FRAME = 1e-6
+"""Metres and radians: frames nearer than this are the same to whoever chooses a tip."""
+
+
+def chain_end(tree: Tree, whole: Assembly) -> tuple[str | None, str]:
+    """The link that a chain ends in, and which others it could as well end in; none where there are branches."""
+    last = whole.only_leaf
+    if last is None:
+        return None, ""
+    children = children_of(joint for joint in tree.joints if not joint.moves)
+    found, deepest = dict[str, Array](), dict[str, int]()
+    stack = [(last, 0)]
+    while stack:
+        link, depth = stack.pop()
+        below = children.get(link, [])
+        stack.extend((joint.child, depth + 1) for joint in reversed(below))
+        if not below:
+            found[link], deepest[link] = whole.places[link].pose, depth
+    tip = max(found, key=lambda link: deepest[link])
+    return tip, _other_tips(found, tip)
+
+
+def _other_tips(frames: Mapping[str, Array], tip: str) -> str:
+    """The links that the chain could as well end in, and how far they are from the one that was taken."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = {name: _distance(frames[tip], T) for name, T in frames.items()}
+    others = [f"{name!r} ({distance})" for name, distance in apart.items() if distance]
+    if not others:
+        return ""
+    more = f" and {len(others) - 2 * MAX_LISTED} more" if len(others) > 2 * MAX_LISTED else ""
+    return f"the chain ends in {tip!r}; it could as well end in {', '.join(others[: 2 * MAX_LISTED])}{more}"
+
+
+def _distance(A: Array, B: Array) -> str:
+    """The distance between two frames and the angle, if they are not the same."""
+    length = float(np.linalg.norm(A[:3, 3] - B[:3, 3]))
+    turn = math.degrees(2 * math.asin(min(1.0, float(np.linalg.norm(A[:3, :3] - B[:3, :3])) / math.sqrt(8))))
+    parts = [f"{1e3 * length:.3g} mm"] if length > SAME_FRAME else []
+    return " and ".join([*parts, *([f"{turn:.3g} deg"] if math.radians(turn) > SAME_FRAME else [])])
