@@ -24,13 +24,13 @@ import armwright as aw
 CHILD = """
 import resource, sys, time
 import armwright as aw
-from armwright.sweep.engine import sweep
+from armwright.sweep.study_engine import compute_study
 study = aw.Study("puma560", {"payload.mass": {"uniform": [0, 3]}}, {"method": "random", "count": int(sys.argv[1])},
     {"measures": sys.argv[3].split(",")}, duration=1.0, every=0.02, integrator={"method": "rk4", "step": 0.001})
-sweep(aw.Study("puma560", {"payload.mass": [1.0, 2.0]}, want=study.want, duration=1.0, every=0.02,
+compute_study(aw.Study("puma560", {"payload.mass": [1.0, 2.0]}, want=study.want, duration=1.0, every=0.02,
     integrator=study.integrator), sys.argv[2] + "-first", threads=1)
 begin, used = time.perf_counter(), time.process_time()
-sweep(study, sys.argv[2])
+compute_study(study, sys.argv[2])
 most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(time.perf_counter() - begin, time.process_time() - used, most)
 """

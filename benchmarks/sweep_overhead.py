@@ -18,8 +18,8 @@ from pathlib import Path
 import distributed
 
 import armwright as aw
-from armwright.sweep.engine import sweep
-from armwright.sweep.schedule import AHEAD, in_turn
+from armwright.sweep.chunk_schedule import CHUNKS_PER_WORKER, scheduled_chunks
+from armwright.sweep.study_engine import compute_study
 
 ROLLOUTS = (1, 4096)
 REPEATS = 3
@@ -49,7 +49,9 @@ def first(running: set[distributed.Future]) -> set[distributed.Future]:
 def bare(client: distributed.Client, chunks: int, workers: int) -> tuple[float, float]:
     """Seconds, and those of this process, that Dask takes for as many tasks that do nothing."""
     begin, used = time.perf_counter(), time.process_time()
-    for _ in in_turn(lambda k: client.submit(nothing, k, pure=False), range(chunks), AHEAD * workers, first):
+    for _ in scheduled_chunks(
+        lambda k: client.submit(nothing, k, pure=False), range(chunks), CHUNKS_PER_WORKER * workers, first
+    ):
         pass
     return time.perf_counter() - begin, time.process_time() - used
 
@@ -59,9 +61,9 @@ def swept(chunks: int, rollouts: int, cluster: str | None) -> tuple[float, float
     made = study(chunks, rollouts)
     with tempfile.TemporaryDirectory() as folder:
         how = {"threads": 1} if cluster is None else {"cluster": cluster}
-        sweep(study(4, rollouts), Path(folder) / "first", **how)
+        compute_study(study(4, rollouts), Path(folder) / "first", **how)
         begin, used = time.perf_counter(), time.process_time()
-        sweep(made, Path(folder) / "results", **how)
+        compute_study(made, Path(folder) / "results", **how)
         return time.perf_counter() - begin, time.process_time() - used
 
 

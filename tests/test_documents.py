@@ -16,7 +16,7 @@ from armwright.cli import app
 from armwright.cli.app import COMMANDS
 from armwright.scenario import parse
 from armwright.study.operation_counts import formula
-from armwright.sweep.ready import ready
+from armwright.sweep.prepare import prepare
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -45,7 +45,7 @@ def test_python_blocks_run_in_order(
 def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
     for block in blocks(document, "toml"):
         if "[vary]" in block:
-            assert ready(aw.Study.parse(block)).design.rows > 0
+            assert prepare(aw.Study.parse(block)).design.rows > 0
             continue
         if "[trajectory]" in block or "[[phase]]" in block:  # a scenario
             assert parse(block, "puma560").robot.name == "puma560"

@@ -15,8 +15,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 import armwright as aw
 from armwright.errors import InputError, LimitWarning, UnknownNameError
 from armwright.learn.gym import Hold, Reach, Task, Track, nearness, single, vector
-from armwright.learn.gym.plant import ACTIONS, Plant
-from armwright.learn.gym.streams import Streams, normal
+from armwright.learn.gym.random_streams import Streams, normal
+from armwright.learn.gym.robot_plant import ACTIONS, Plant
 from armwright.robot import random_tree
 
 TASKS = {"Reach": Reach, "Track": Track, "Hold": Hold}

@@ -10,8 +10,8 @@ import pytest
 import armwright as aw
 from armwright.errors import ModelError, UnknownNameError
 from armwright.sweep.design import INDICES, Design, design_of
-from armwright.sweep.page import page
-from armwright.sweep.sensitivity import grid_indices, indices_of, sobol_indices
+from armwright.sweep.global_sensitivity import grid_indices, indices_of, sobol_indices
+from armwright.sweep.study_page import study_page
 
 A, B = 7.0, 0.1
 """Of Ishigami and Homma's function sin x1 + A sin^2 x2 + B x3^4 sin x1, each number uniform in (-pi, pi)."""
@@ -109,18 +109,18 @@ def test_a_study_finds_what_a_linear_result_depends_on(tmp_path: Path) -> None:
     found = results.indices("final_q1")
     assert found.first == pytest.approx([0.5, 0.5, 0.0], abs=0.02)
     assert found.total == pytest.approx([0.5, 0.5, 0.0], abs=0.02)
-    shown = page(results)
+    shown = study_page(results)
     assert "Sobol indices" in shown and "256 base samples" in shown and "Spearman" not in shown
     with pytest.raises(UnknownNameError, match="Did you mean 'final_q1'"):
         results.indices("final_q2")
     grid = {**still, "vary": {"q0.1": [0, 1], "qd0.1": [0, 4]}}
     results = aw.Study(**grid).run(tmp_path / "grid", threads=1)
     assert results.indices("final_q1").first == pytest.approx([0.2, 0.8])
-    assert "Parts of the variance over the grid" in page(results)
+    assert "Parts of the variance over the grid" in study_page(results)
 
 
 def test_indices_of_numbers_that_depend_on_each_other_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"Sobol indices are of independent numbers; leave correlations out"):
+    with pytest.raises(ModelError, match=r"Sobol indices need independent numbers; remove correlations"):
         design(8, correlations=[["x1", "x2", 0.3]])
     with pytest.raises(ModelError, match=r"1000000000 base samples of 3 numbers are 5000000000 rollouts"):
         design(10**9)

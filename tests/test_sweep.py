@@ -26,14 +26,15 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError, ModelError
 from armwright.files import Directory
-from armwright.sweep import clouds
-from armwright.sweep.chunks import compute, one, readied
-from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
-from armwright.sweep.engine import sweep
-from armwright.sweep.labels import label_of
-from armwright.sweep.measures import MEASURES
-from armwright.sweep.ready import ready
-from armwright.sweep.schedule import in_turn
+from armwright.sweep import limit_use
+from armwright.sweep.chunk import compute_chunk, compute_row
+from armwright.sweep.chunk_schedule import scheduled_chunks
+from armwright.sweep.column_labels import label_of
+from armwright.sweep.design import DRAWN_METHODS, design_of
+from armwright.sweep.distributions import DISTRIBUTIONS
+from armwright.sweep.prepare import prepare, setup_of
+from armwright.sweep.study_engine import compute_study
+from armwright.sweep.study_measures import MEASURES
 
 TEXT = """
 robot = "rr"
@@ -77,7 +78,7 @@ def study() -> aw.Study:
 def undisturbed(study: aw.Study, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Every file of the results, by its name."""
     folder = tmp_path_factory.mktemp("undisturbed") / "folder"
-    sweep(study, folder, threads=1)
+    compute_study(study, folder, threads=1)
     return contents(folder)
 
 
@@ -108,7 +109,7 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("method", DRAWN)
+@pytest.mark.parametrize("method", DRAWN_METHODS)
 @pytest.mark.parametrize("kind", DISTRIBUTIONS)
 def test_numbers_have_the_distribution_that_is_asked_for(kind: str, method: str) -> None:
     given, expected = EXAMPLES[kind]
@@ -116,7 +117,7 @@ def test_numbers_have_the_distribution_that_is_asked_for(kind: str, method: str)
     assert stats.kstest(x, expected.cdf).statistic < (1.7 / np.sqrt(len(x)) if method == "random" else 2e-3)
 
 
-@pytest.mark.parametrize("method", DRAWN)
+@pytest.mark.parametrize("method", DRAWN_METHODS)
 def test_a_row_is_the_same_however_many_are_drawn_with_it(method: str) -> None:
     vary = {
         "a": {"normal": [0, 1]},
@@ -136,7 +137,7 @@ def test_a_row_is_the_same_however_many_are_drawn_with_it(method: str) -> None:
     assert not np.array_equal(other["a"], whole["a"])
 
 
-@pytest.mark.parametrize("method", DRAWN)
+@pytest.mark.parametrize("method", DRAWN_METHODS)
 def test_correlations_are_those_asked_for_and_leave_the_distributions(method: str) -> None:
     x = drawn(
         {"a": {"normal": [0, 1]}, "b": {"normal": [5, 2]}, "c": {"exponential": [1]}},
@@ -164,9 +165,9 @@ def test_a_grid_has_every_combination_and_a_list_one_after_the_other() -> None:
 
 def test_each_row_is_the_simulation_with_its_numbers(study: aw.Study) -> None:
     """What a chunk says of a row is what `simulate` finds when it is told its numbers."""
-    found = readied(study)
+    found = setup_of(study)
     values = found.design.draw(0, 16)
-    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute(study, 0).rows)).to_pylist()
+    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute_chunk(study, 0).rows)).to_pylist()
     for i in (0, 7, 15):
         payload, gain, start = (float(values[name][i]) for name in found.design.names)
         arm = aw.load("rr").with_payload(payload)
@@ -185,9 +186,9 @@ def test_each_row_is_the_simulation_with_its_numbers(study: aw.Study) -> None:
 @pytest.mark.parametrize("noise", ["", "noise = {std = 0.5, hold = 0.03}"])
 def test_a_row_alone_has_the_bits_of_its_chunk(noise: str) -> None:
     study = replace(aw.Study.parse(TEXT.replace('law = "pd"', f'law = "pd"\n{noise}')), chunk=16)
-    found = readied(study)
-    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute(study, 2).rows)).to_pylist()
-    alone, history = one(found, 37)
+    found = setup_of(study)
+    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute_chunk(study, 2).rows)).to_pylist()
+    alone, history = compute_row(found, 37)
     told = {name: x.tolist()[0] for name, x in alone.items()}
     assert repr(told) == repr(rows[5])
     assert len(history["t"]) == 11
@@ -222,7 +223,7 @@ def test_whatever_varies_changes_the_motion(name: str) -> None:
         trajectory=motion,
         torque=law,
     )
-    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute(varied, 0).rows)).to_pylist()
+    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute_chunk(varied, 0).rows)).to_pylist()
     assert all(row["ok"] for row in rows)
     assert rows[0]["final_q1"] != rows[1]["final_q1"] or rows[0]["final_q2"] != rows[1]["final_q2"]
 
@@ -231,10 +232,10 @@ def test_threads_parts_and_processes_give_the_same_bits(
     study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:
     assert len(undisturbed) == 14
-    sweep(study, tmp_path / "threads", threads=2)
+    compute_study(study, tmp_path / "threads", threads=2)
     assert contents(tmp_path / "threads") == undisturbed
     for k in (2, 3, 1):
-        sweep(study, tmp_path / "parts", threads=1, part=(k, 3))
+        compute_study(study, tmp_path / "parts", threads=1, part=(k, 3))
     assert contents(tmp_path / "parts") == undisturbed
 
 
@@ -253,7 +254,9 @@ def test_a_chunk_that_is_lost_with_its_worker_is_begun_again() -> None:
                 future.set_result(number)
             return future
 
-        return list(in_turn(submit, [0, 1, 2], 2, set, lambda error: alive and isinstance(error, ConnectionError)))
+        return list(
+            scheduled_chunks(submit, [0, 1, 2], 2, set, lambda error: alive and isinstance(error, ConnectionError))
+        )
 
     assert sorted(found(3, True)) == [0, 1, 2]
     for losses, alive in ((4, True), (1, False)):
@@ -265,10 +268,10 @@ KILLED = """
 import sys
 from dataclasses import replace
 import armwright as aw
-from armwright.sweep.engine import sweep
+from armwright.sweep.study_engine import compute_study
 study = replace(aw.Study.read(sys.argv[1]), chunk=16)
 print("ready", flush=True)
-sweep(study, sys.argv[2], threads=1)
+compute_study(study, sys.argv[2], threads=1)
 """
 
 
@@ -291,18 +294,18 @@ def test_a_killed_process_loses_what_was_under_way_alone(
         child.stdout.close()
         if folder.exists():
             assert contents(folder).items() <= undisturbed.items()
-    sweep(study, folder, threads=1)
+    compute_study(study, folder, threads=1)
     assert contents(folder) == undisturbed
 
 
 def test_what_is_missing_is_computed_and_nothing_else(
     study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:
-    sweep(study, tmp_path, threads=1)
+    compute_study(study, tmp_path, threads=1)
     files = sorted((tmp_path / "rows").iterdir())
     before = {file: file.stat().st_mtime_ns for file in files}
     files[3].unlink()
-    assert sweep(study, tmp_path, threads=1).before == 84
+    assert compute_study(study, tmp_path, threads=1).earlier == 84
     assert {file for file in files if file.stat().st_mtime_ns != before[file]} == {files[3]}
     assert contents(tmp_path) == undisturbed
 
@@ -311,7 +314,7 @@ def test_what_is_missing_is_computed_and_nothing_else(
 def test_a_chunk_that_is_cut_off_changed_or_swapped_is_computed_again(
     study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path, part: str
 ) -> None:
-    sweep(study, tmp_path, threads=1)
+    compute_study(study, tmp_path, threads=1)
     files = sorted((tmp_path / part).iterdir())
     data = [file.read_bytes() for file in files]
     files[0].write_bytes(data[0][:-20])
@@ -324,33 +327,33 @@ def test_a_chunk_that_is_cut_off_changed_or_swapped_is_computed_again(
     half = files[0].with_name(f".{files[0].name}.0123456789abcdef.part")
     half.write_bytes(data[0][:100])
     assert not aw.open_study(tmp_path).finished
-    assert sweep(study, tmp_path, threads=1).before == 16
+    assert compute_study(study, tmp_path, threads=1).earlier == 16
     assert contents(tmp_path) == undisturbed and not half.exists()
     files[0].unlink()
     files[0].mkdir()
     with pytest.raises(InputError, match=rf"cannot write .*{files[0].name}: "):
-        sweep(study, tmp_path, threads=1)
+        compute_study(study, tmp_path, threads=1)
     files[0].rmdir()
-    sweep(study, tmp_path, threads=1)
+    compute_study(study, tmp_path, threads=1)
     assert contents(tmp_path) == undisturbed
 
 
 def test_a_second_process_on_a_folder_says_so_and_stops(study: aw.Study, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(TEXT)
     holder = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from pathlib import Path; from armwright.sweep.folder import Folder\nwith Folder(Path(sys.argv[1])).locked():\n print('held', flush=True); sys.stdin.read()", str(tmp_path / "folder")],
+        [sys.executable, "-c", "import sys; from pathlib import Path; from armwright.sweep.folder import Folder\nwith Folder(Path(sys.argv[1])).lock():\n print('held', flush=True); sys.stdin.read()", str(tmp_path / "folder")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
     assert holder.stdout is not None and holder.stdin is not None
     holder.stdout.readline()
     for part in (None, (1, 2)):
-        with pytest.raises(InputError, match=rf"is being worked on by process {holder.pid} on .*; wait for it"):
-            sweep(study, tmp_path / "folder", part=part)
+        with pytest.raises(InputError, match=rf"is in use by process {holder.pid} on .*; wait for it"):
+            compute_study(study, tmp_path / "folder", part=part)
     holder.kill()
     holder.wait()
     holder.stdin.close()
     holder.stdout.close()
-    assert sweep(study, tmp_path / "folder", part=(1, 7)).rows == 16  # its lock has gone with it
+    assert compute_study(study, tmp_path / "folder", part=(1, 7)).done == 16  # its lock has gone with it
 
 
 def test_a_folder_that_cannot_be_written_is_told_and_keeps_what_it_has(
@@ -365,19 +368,19 @@ def test_a_folder_that_cannot_be_written_is_told_and_keeps_what_it_has(
         sound(there, name, data)
 
     monkeypatch.setattr(Directory, "write", full)
-    with pytest.raises(InputError, match=r"No space left on device; what was done before is kept"):
-        sweep(study, tmp_path / "full", threads=1)
+    with pytest.raises(InputError, match=r"No space left on device; completed chunks are kept"):
+        compute_study(study, tmp_path / "full", threads=1)
     assert 0 < len(contents(tmp_path / "full")) < 14
     monkeypatch.setattr(Directory, "write", sound)
-    sweep(study, tmp_path / "full", threads=1)
+    compute_study(study, tmp_path / "full", threads=1)
     assert contents(tmp_path / "full") == undisturbed
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot write .*file"):
-        sweep(study, tmp_path / "file" / "folder")
+        compute_study(study, tmp_path / "file" / "folder")
     if os.geteuid():
         (tmp_path / "shut").mkdir(mode=0o500)
         with pytest.raises(InputError, match=r"cannot write .*shut.*Permission denied"):
-            sweep(study, tmp_path / "shut" / "folder")
+            compute_study(study, tmp_path / "shut" / "folder")
 
 
 @pytest.fixture
@@ -398,30 +401,30 @@ def mount(options: str, place: Path) -> list[str]:
 def test_a_disk_that_is_full_or_read_only_loses_nothing(
     study: aw.Study, undisturbed: dict[str, bytes], disk: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"No space left on device; what was done before is kept"):
-        sweep(study, disk / "folder", threads=1)
+    with pytest.raises(InputError, match=r"No space left on device; completed chunks are kept"):
+        compute_study(study, disk / "folder", threads=1)
     there = contents(disk / "folder")
     assert 0 < len(there) < 14 and there.items() <= undisturbed.items()
     subprocess.run(mount("remount,ro,size=64m", disk), check=True)
-    with pytest.raises(InputError, match=r"cannot write .*Read-only file system; what was done before is kept"):
-        sweep(study, disk / "folder", threads=1)
+    with pytest.raises(InputError, match=r"cannot write .*Read-only file system; completed chunks are kept"):
+        compute_study(study, disk / "folder", threads=1)
     assert aw.open_study(disk / "folder").count > 0
     subprocess.run(mount("remount,rw,size=64m", disk), check=True)
-    sweep(study, disk / "folder", threads=1)
+    compute_study(study, disk / "folder", threads=1)
     assert contents(disk / "folder") == undisturbed
 
 
 def test_a_changed_study_is_refused_with_the_difference(study: aw.Study, tmp_path: Path) -> None:
-    sweep(study, tmp_path, threads=1, part=(1, 7))
+    compute_study(study, tmp_path, threads=1, part=(1, 7))
     changed = replace(study, design={**study.design, "seed": 4}, duration=0.3)
     with pytest.raises(
         InputError, match=r"another study:\n  design.seed: was 3, is 4\n  duration: was 0.2, is 0.3\nexpected the same"
     ) as refused:
-        sweep(changed, tmp_path)
+        compute_study(changed, tmp_path)
     assert "choose a new folder with -o" in str(refused.value)
     with pytest.raises(InputError, match=r"robot: was nothing, is .*payload"):
-        sweep(replace(study, payload={"mass": 1.0}), tmp_path)
-    sweep(replace(study, name="another name changes no number"), tmp_path, threads=1, part=(1, 7))
+        compute_study(replace(study, payload={"mass": 1.0}), tmp_path)
+    compute_study(replace(study, name="another name changes no number"), tmp_path, threads=1, part=(1, 7))
 
 
 def test_a_folder_is_of_one_target_and_says_of_which(tmp_path: Path) -> None:
@@ -436,11 +439,11 @@ def test_a_folder_is_of_one_target_and_says_of_which(tmp_path: Path) -> None:
     results, other = made.run(tmp_path / "cpu"), replace(made, target="python").run(tmp_path / "python")
     assert other.study.target == "python" and results.count == other.count == 2
     np.testing.assert_allclose(*(x.columns(["peak_speed1"])["peak_speed1"] for x in (results, other)), rtol=1e-9)
-    sweep(replace(made, target=None), tmp_path / "cpu")
+    compute_study(replace(made, target=None), tmp_path / "cpu")
     with pytest.raises(InputError, match='target: was "python", is nothing'):
-        sweep(replace(made, target=None), tmp_path / "python")
+        compute_study(replace(made, target=None), tmp_path / "python")
     with pytest.raises(ModelError, match="unknown target 'cdua'"):
-        sweep(replace(made, target="cdua"), tmp_path / "new")
+        compute_study(replace(made, target="cdua"), tmp_path / "new")
 
 
 def test_a_worker_with_other_files_or_another_version_is_found_out(
@@ -449,16 +452,16 @@ def test_a_worker_with_other_files_or_another_version_is_found_out(
     robot = tmp_path / "arm.toml"
     robot.write_text(aw.load("rr").to_toml())
     own = replace(study, robot="arm.toml", folder=tmp_path)
-    before = compute(own, 0)
+    before = compute_chunk(own, 0)
     robot.write_text(aw.load("rr").with_payload(1.0).to_toml())
-    assert compute(own, 0).digest == before.digest  # of what this process has ready
-    changed = ready(own).digest
-    assert compute(own, 0, changed).digest == changed != before.digest
-    monkeypatch.setattr("armwright.sweep.ready.version", lambda name: "0.0.1")
-    assert ready(own).digest != changed
-    monkeypatch.setattr("armwright.sweep.engine.compute", lambda *asked: replace(before, number=asked[1]))
-    with pytest.raises(InputError, match="a worker has another armwright or other files than this process"):
-        sweep(own, tmp_path / "folder", threads=1)
+    assert compute_chunk(own, 0).digest == before.digest  # of what this process has ready
+    changed = prepare(own).digest
+    assert compute_chunk(own, 0, changed).digest == changed != before.digest
+    monkeypatch.setattr("armwright.sweep.setup.version", lambda name: "0.0.1")
+    assert prepare(own).digest != changed
+    monkeypatch.setattr("armwright.sweep.study_engine.compute_chunk", lambda *asked: replace(before, number=asked[1]))
+    with pytest.raises(InputError, match="a worker has another version of armwright, or other files"):
+        compute_study(own, tmp_path / "folder", threads=1)
     assert not contents(tmp_path / "folder")
 
 
@@ -510,10 +513,10 @@ def test_functions_of_a_run_are_tried_before_and_a_row_has_their_errors(study: a
         ("mine", "expected a module and a function"),
     ):
         with pytest.raises(ModelError, match=message):
-            readied(replace(study, folder=tmp_path, want={"functions": [name]}))
+            setup_of(replace(study, folder=tmp_path, want={"functions": [name]}))
     (tmp_path / "mine.py").write_text(MODULE + "\n# changed\n")
     with pytest.raises(InputError, match=r"functions.mine:gap: was"):
-        sweep(asked, tmp_path / "folder")
+        compute_study(asked, tmp_path / "folder")
 
 
 WRONG = {
@@ -527,9 +530,9 @@ WRONG = {
     "no deviation": ("[20, 0.1]", "[20, -1]", "deviation of the logarithm = -1 is not above zero"),
     "too few numbers": ("[20, 0.1]", "[20]", "expected 2 numbers"),
     "negative mass": ("{uniform = [0, 3]}", "{normal = [1, 1]}", r"row \d+ would have payload.mass = -.*expected zero or more everywhere"),
-    "lists in a list": ("[0.0, 0.1, 0.2]", "[[0.0, 0.1], [0.2]]", "no list of numbers"),
+    "lists in a list": ("[0.0, 0.1, 0.2]", "[[0.0, 0.1], [0.2]]", "not a list of numbers"),
     "not finite": ("[0.0, 0.1, 0.2]", "[0.0, inf]", "inf is not finite"),
-    "no list": ("[0.0, 0.1, 0.2]", '["a"]', "no list of numbers"),
+    "no list": ("[0.0, 0.1, 0.2]", '["a"]', "not a list of numbers"),
     "unknown method": ("sobol", "sobel", "did you mean 'sobol'"),
     "no count": ("count = 100", "", "missing key 'count'"),
     "a grid of distributions": ('"sobol"', '"grid"', "a grid has no distributions"),
@@ -544,9 +547,9 @@ WRONG = {
     "no chunk": ('robot = "rr"', 'robot = "rr"\nchunk = 0', "expected a whole number, at least 1"),
     "text for seconds": ("duration = 0.2", 'duration = "1 s"', "line 3, duration: duration = '1 s' is not a number"),
     "text for a start": ('robot = "rr"', 'robot = "rr"\nstart = "0"', "line 3, start: start = '0' is not a number"),
-    "a centre of nothing": ('"payload.mass" = {uniform', '"payload.com.x" = {uniform', "rr holds nothing, so this changes nothing"),
+    "a centre of nothing": ('"payload.mass" = {uniform', '"payload.com.x" = {uniform', "rr has no payload, so this changes nothing"),
     "a negative inertia": ('"q0.1" = [0.0, 0.1, 0.2]', '"link1.inertia.zz" = [1, -1]', "expected zero or more everywhere"),
-    "correlated twice": ("0.5]]", '0.5], ["torque.kp.2", "payload.mass", -0.5]]', "stand here twice"),
+    "correlated twice": ("0.5]]", '0.5], ["torque.kp.2", "payload.mass", -0.5]]', "have two correlations; expected one"),
     "not TOML": ("[vary]", "[vary", "is not valid TOML"),
 }  # fmt: skip
 
@@ -556,13 +559,13 @@ def test_whatever_is_wrong_in_a_study_is_told_before_it_starts(case: str, tmp_pa
     before, after, message = WRONG[case]
     assert before in TEXT
     with pytest.raises((ModelError, InputError), match=message):
-        sweep(aw.Study.parse(TEXT.replace(before, after, 1)), tmp_path / "folder")
+        compute_study(aw.Study.parse(TEXT.replace(before, after, 1)), tmp_path / "folder")
     assert not (tmp_path / "folder").exists()
 
 
 def test_results_are_what_other_tools_read(study: aw.Study, tmp_path: Path) -> None:
     results = study.run(tmp_path, threads=1)
-    assert repr(results) == f"<100 of 100 rollouts in {tmp_path}, 0 could not go on>"
+    assert repr(results) == f"<100 of 100 rollouts in {tmp_path}, 0 failed>"
     table = results.rows.to_table()
     assert table.column("row").to_pylist() == list(range(100))
     assert repr(pyarrow.table(results).to_pydict()) == repr(table.to_pydict())
@@ -570,8 +573,8 @@ def test_results_are_what_other_tools_read(study: aw.Study, tmp_path: Path) -> N
     assert sorted(set(results.histories.to_table().column("row").to_pylist())) == [0, 25, 50, 75]
     meta = json.loads(table.schema.metadata[b"armwright"])["study"]
     assert meta["design"]["seed"] == 3 and meta["armwright"] and 'name = "rr"' in meta["robot"]
-    assert results.study.said["design"] == study.said["design"]
-    assert sweep(results.study, tmp_path).before == 100  # the folder alone is enough to go on
+    assert results.study.plain_data["design"] == study.plain_data["design"]
+    assert compute_study(results.study, tmp_path).earlier == 100  # the folder alone is enough to go on
 
 
 def test_a_folder_is_read_by_pandas_polars_and_duckdb(study: aw.Study, tmp_path: Path) -> None:
@@ -626,9 +629,9 @@ def test_a_quaternion_does_not_vary_entry_by_entry() -> None:
     """Of a floating robot positions, velocities and masses do."""
     dog = aw.load("anymal_c")
     with pytest.raises(ModelError, match="an entry of a quaternion"):
-        readied(aw.Study(dog, {"q0.4": [0.0, 0.1]}, duration=0.1))
-    found = readied(aw.Study(dog, {"q0.3": [0.0, 0.1], "qd0.4": [0.0, 0.1], "base.mass": [10.0, 20.0]}, duration=0.01))
-    assert found.run(found.design.draw(0, 8), np.arange(8)).run.finished.all()
+        setup_of(aw.Study(dog, {"q0.4": [0.0, 0.1]}, duration=0.1))
+    found = setup_of(aw.Study(dog, {"q0.3": [0.0, 0.1], "qd0.4": [0.0, 0.1], "base.mass": [10.0, 20.0]}, duration=0.01))
+    assert found.simulate(found.design.draw(0, 8), np.arange(8)).run.finished.all()
 
 
 def test_a_study_in_which_nothing_comes_to_its_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -644,7 +647,7 @@ def test_a_study_in_which_nothing_comes_to_its_end_is_told(tmp_path: Path, monke
 def test_a_start_after_the_end_of_the_motion_is_told() -> None:
     motion = {"type": "quintic", "times": [0, 1], "points": [[0, 0], [1, 1]]}
     with pytest.raises(ModelError, match="start = 5 is not before the end of the motion, at 1 s"):
-        readied(aw.Study("rr", {"payload.mass": [0.0, 1.0]}, trajectory=motion, start=5.0))
+        setup_of(aw.Study("rr", {"payload.mass": [0.0, 1.0]}, trajectory=motion, start=5.0))
 
 
 def test_what_is_no_folder_and_no_part_is_told(study: aw.Study, tmp_path: Path) -> None:
@@ -653,7 +656,7 @@ def test_what_is_no_folder_and_no_part_is_told(study: aw.Study, tmp_path: Path) 
             aw.open_study(wrong)  # type: ignore[arg-type]
         with pytest.raises(InputError, match="folder of a study; expected its path"):
             study.run(wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="expected which part of how many"):
+    with pytest.raises(InputError, match="expected a part and the number of parts"):
         study.run(tmp_path, part="1/2")
 
 
@@ -674,5 +677,5 @@ def test_columns_are_named_by_measure_joint_and_unit() -> None:
 
 
 def test_a_part_of_the_rollouts_is_not_none_nor_all_by_rounding() -> None:
-    shown = [clouds.share_text(x) for x in (0.0, 1e-7, 0.123456, 1.0, 1 - 1e-7)]
+    shown = [limit_use.share_text(x) for x in (0.0, 1e-7, 0.123456, 1.0, 1 - 1e-7)]
     assert shown == ["none", "1e-05 %", "12.3 %", "all", "more than 99.9 %"]

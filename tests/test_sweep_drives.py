@@ -11,10 +11,11 @@ import pytest
 import armwright as aw
 from armwright.errors import ModelError
 from armwright.sizing import Actuator, Gearbox, Motor, fitted, packaged
-from armwright.sweep import clouds
-from armwright.sweep.chunks import readied
-from armwright.sweep.engine import sweep
-from armwright.sweep.page import page
+from armwright.sweep import torque_speed
+from armwright.sweep.limit_use import limit_uses, limits_sentence, use_table
+from armwright.sweep.prepare import setup_of
+from armwright.sweep.study_engine import compute_study
+from armwright.sweep.study_page import study_page
 
 SMALL = {"motor": "typical servo 100 W", "gearbox": "typical strain wave 35 N m 1:80"}
 LARGE = {"motor": "typical servo 750 W", "gearbox": "typical strain wave 200 N m 1:120"}
@@ -51,23 +52,23 @@ def test_a_rollout_is_that_of_the_robot_with_its_actuators(study: aw.Study, tmp_
 
 
 def test_the_folder_is_enough_to_go_on_and_to_run_a_row_again(study: aw.Study, tmp_path: Path) -> None:
-    sweep(study, tmp_path, threads=1, part=(1, 2))
+    compute_study(study, tmp_path, threads=1, part=(1, 2))
     results = aw.open_study(tmp_path)
-    assert results.drives.choices["joint2"][1].actuator == HEAVY
-    assert results.robot == readied(study).robot
-    assert sweep(results.study, tmp_path, threads=1).before == 2
-    assert sweep(study, tmp_path, threads=1).before == 4
+    assert results.actuators.choices["joint2"][1].actuator == HEAVY
+    assert results.robot == setup_of(study).robot
+    assert compute_study(results.study, tmp_path, threads=1).earlier == 2
+    assert compute_study(study, tmp_path, threads=1).earlier == 4
 
 
 def test_links_that_have_their_actuators_are_not_made_heavier(study: aw.Study, tmp_path: Path) -> None:
     own = replace(study, vary={"actuators.joint2": [1, 2], "link1.mass": [3.0, 4.0]}, design={"method": "list"})
     own = replace(own, actuators={**own.actuators, "in_links": True})
-    found = readied(own)
+    found = setup_of(own)
     assert found.robot.links[0].mass == aw.load("rr").links[0].mass
     assert found.robot.joints[0].rotor_inertia == HEAVY.inertia
-    sweep(own, tmp_path, threads=1)
-    assert aw.open_study(tmp_path).drives.in_links
-    assert sweep(aw.open_study(tmp_path).study, tmp_path, threads=1).before == 2
+    compute_study(own, tmp_path, threads=1)
+    assert aw.open_study(tmp_path).actuators.in_links
+    assert compute_study(aw.open_study(tmp_path).study, tmp_path, threads=1).earlier == 2
 
 
 def test_limits_of_the_actuators_are_those_of_each_row(study: aw.Study, tmp_path: Path) -> None:
@@ -79,40 +80,40 @@ def test_limits_of_the_actuators_are_those_of_each_row(study: aw.Study, tmp_path
         row["peak_torque2"] > drive.max_torque or row["peak_speed2"] > drive.max_velocity
         for row, drive in zip(rows, limits, strict=True)
     )
-    _, _, second = clouds.table(clouds.uses(results))
+    _, _, second = use_table(limit_uses(results))
     assert 0 < beyond < 4
     share = f"{25 * beyond} %"
     assert second[:3] == ("joint2", f"{share} ({beyond} of 4)", f"{DRIVE.name}; {HEAVY.name}")
     assert second[3].endswith(" N m") and second[6].endswith(" rad/s")
-    steady = [clouds.continuous(drive)[0][1] for drive in limits]
+    steady = [torque_speed.continuous_curve(drive)[0][1] for drive in limits]
     used = max(row["rms_torque2"] / most for row, most in zip(rows, steady, strict=True))
     assert second[-1] == f"{used:.0%} of continuous"
-    shown = page(results)
-    assert "joint2: torque over speed" in shown and f"joint2 {share}" in clouds.verdict(clouds.uses(results))
+    shown = study_page(results)
+    assert "joint2: torque over speed" in shown and f"joint2 {share}" in limits_sentence(limit_uses(results))
     assert shown.index("Rollouts beyond a limit of torque or speed:") < shown.index("<h2>")
-    assert shown.index("<h2>Rollouts beyond the limits") < shown.index("<h2>Distributions")
+    assert shown.index("<h2>Rollouts beyond limits") < shown.index("<h2>Distributions")
     tau = results.histories.to_table().column("tau2").to_numpy()
-    cloud = list(clouds.clouds(results))[1]
+    cloud = list(torque_speed.joint_points(results))[1]
     assert len(cloud.torque) <= len(tau) and set(cloud.torque) <= set(tau)
     assert np.abs(cloud.torque).max() == np.abs(tau).max()
     peaks = replace(study, want={"measures": ["peak_torque", "rms_torque", "peak_speed"]}).run(
         tmp_path / "peaks", threads=1
     )
-    assert clouds.table(clouds.uses(peaks))[2] == second
-    assert "need not fall together" in page(peaks)
+    assert use_table(limit_uses(peaks))[2] == second
+    assert "at different times in general" in study_page(peaks)
 
 
 def test_a_motor_gives_what_its_voltage_leaves() -> None:
     """At every corner of the curve where the voltage is the limit, speed and current need all of it."""
     motor = Motor("m", 1e-5, 2.0, 1.0, 1.0, max_speed=80.0, torque_constant=0.1, resistance=0.3, voltage=10.0)
     drive = Actuator(motor, Gearbox("g", 50.0, 0.8, 1e4, 1.0, 0.0))
-    corners = clouds.motor(drive)
+    corners = torque_speed.peak_curve(drive)
     assert corners[0] == (0.0, drive.max_torque) and corners[-1] == (drive.max_velocity, 0.0)
     for speed, torque in corners[1:-1]:
         shaft, asked = speed * 50, torque / 50 / 0.8
         assert 0.1 * shaft + 0.3 * asked / 0.1 == pytest.approx(10.0)
     plain = replace(drive, motor=replace(motor, voltage=None))
-    assert clouds.motor(plain) == [(0.0, 80.0), (1.6, 80.0), (1.6, 0.0)]
+    assert torque_speed.peak_curve(plain) == [(0.0, 80.0), (1.6, 80.0), (1.6, 0.0)]
 
 
 WRONG = {
@@ -134,7 +135,7 @@ WRONG = {
 def test_wrong_actuators_are_told_before_it_starts(case: str) -> None:
     actuators, message = WRONG[case]
     with pytest.raises(ModelError, match=message):
-        readied(aw.Study("rr", {"payload.mass": [0, 1]}, actuators=actuators, duration=0.1))
+        setup_of(aw.Study("rr", {"payload.mass": [0, 1]}, actuators=actuators, duration=0.1))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_wrong_actuators_are_told_before_it_starts(case: str) -> None:
 )
 def test_choices_that_are_not_there_are_told(vary: dict, message: str, study: aw.Study) -> None:
     with pytest.raises(ModelError, match=message):
-        readied(replace(study, vary=vary))
+        setup_of(replace(study, vary=vary))
 
 
 def test_heat_and_continuous_torque_are_those_of_the_records(study: aw.Study, tmp_path: Path) -> None:
@@ -170,4 +171,4 @@ def test_heat_and_continuous_torque_are_those_of_the_records(study: aw.Study, tm
         worst = np.linalg.cond(arm.mass_matrix(np.column_stack([one["q1"], one["q2"]]))).max()
         assert row["mass_condition"] == pytest.approx(worst, rel=1e-9)
     with pytest.raises(ModelError, match="heat needs windings"):
-        readied(replace(study, want={"measures": ["heat"]}))
+        setup_of(replace(study, want={"measures": ["heat"]}))

@@ -20,14 +20,15 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError, ModelError
 from armwright.robot import random_tree
-from armwright.sweep import chunks
-from armwright.sweep.chunks import compute, readied
-from armwright.sweep.engine import sweep
+from armwright.sweep import prepare
+from armwright.sweep.chunk import compute_chunk
+from armwright.sweep.chunk_schema import columns_of
 from armwright.sweep.folder import Folder
 from armwright.sweep.manifest import Manifest
-from armwright.sweep.measures import MEASURES
-from armwright.sweep.schema import columns_of
+from armwright.sweep.prepare import setup_of
 from armwright.sweep.study import digest_of
+from armwright.sweep.study_engine import compute_study
+from armwright.sweep.study_measures import MEASURES
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def study() -> aw.Study:
 @pytest.fixture
 def folder(study: aw.Study, tmp_path: Path) -> Path:
     """Whole results beside a file of the user's."""
-    sweep(study, tmp_path / "folder", threads=1)
+    compute_study(study, tmp_path / "folder", threads=1)
     (tmp_path / "precious").write_text("mine")
     return tmp_path / "folder"
 
@@ -96,7 +97,7 @@ def test_a_chunk_that_is_a_link_is_refused(study: aw.Study, folder: Path) -> Non
 def test_a_lock_that_shares_its_content_with_another_file_is_refused(study: aw.Study, folder: Path) -> None:
     (folder / "lock").unlink()
     (folder / "lock").hardlink_to(folder.parent / "precious")
-    with pytest.raises(InputError, match="is no file of its own; expected the lock of a study"):
+    with pytest.raises(InputError, match="is not a plain file; expected the lock of a study"):
         study.run(folder)
     assert (folder.parent / "precious").read_text() == "mine"
 
@@ -129,7 +130,7 @@ WRONG = {
     "too many rows": ({"rows": 10**12, "chunks": 2 * 10**10}, "expected 1 to 1000000000 rows"),
     "no rows": ({"rows": 0, "chunks": 0}, "it has 0 rows"),
     "a flag for a number": ({"rows": True}, "rows is a bool; expected int"),
-    "no names": ({"names": []}, "names: expected what varies, each once"),
+    "no names": ({"names": []}, "names: expected the names of what varies, each once"),
     "names that are numbers": ({"names": [1]}, "names: expected a list of texts"),
     "a missing key": ({"identity": None}, "identity is missing"),
     "a list for the study": ({"study": []}, "study is a list; expected dict"),
@@ -153,7 +154,7 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_a_manifest_is_checked_before_it_is_used(case: str, study: aw.Study, tmp_path: Path) -> None:
-    Folder.at(tmp_path).begin(readied(study))
+    Folder.at(tmp_path).initialise(setup_of(study))
     entries, message = WRONG[case]
     changed(tmp_path, **entries)
     with pytest.raises(
@@ -181,18 +182,18 @@ def test_a_manifest_is_bounded(text: bytes, tmp_path: Path) -> None:
 
 
 def test_a_study_that_is_too_long_for_a_manifest_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("armwright.sweep.manifest.MOST_ENTRIES", 1000)
+    monkeypatch.setattr("armwright.sweep.manifest.MAX_MANIFEST_ENTRIES", 1000)
     long = aw.Study("rr", {"payload.mass": np.linspace(0, 1, 600)}, {"method": "list"}, duration=0.01)
     with pytest.raises(InputError, match=r"too long for a manifest.json: it has \d+ entries"):
-        sweep(long, tmp_path, threads=1)
+        compute_study(long, tmp_path, threads=1)
 
 
 def test_rows_of_a_manifest_are_those_of_its_study(study: aw.Study, folder: Path) -> None:
     changed(folder, rows=1000, chunks=20)
     assert not aw.open_study(folder).finished
-    with pytest.raises(InputError, match=r"says 1000 rows of payload.mass, .* and its study has 100"):
+    with pytest.raises(InputError, match=r"has 1000 rows of payload.mass, .* and its study has 100"):
         study.run(folder)
-    with pytest.raises(InputError, match=r"its study has 100 rows .* and its manifest says 1000"):
+    with pytest.raises(InputError, match=r"its study has 100 rows .* and its manifest has 1000"):
         _ = aw.open_study(folder).design
 
 
@@ -239,7 +240,7 @@ def test_a_chunk_with_other_columns_or_rows_is_computed_again(
     forged(folder, table)
     found = aw.open_study(folder)
     assert (list(found.files), found.count, found.finished) == ([1], 50, False)
-    assert sweep(study, folder, threads=1).before == 50
+    assert compute_study(study, folder, threads=1).earlier == 50
     assert contents(folder) == whole
 
 
@@ -260,7 +261,7 @@ def test_a_chunk_with_the_rows_of_another_is_not_whole(study: aw.Study, folder: 
         first.unlink()
         forger.put(part, 0, second.read_bytes())
     assert list(aw.open_study(folder).files) == [1]
-    sweep(study, folder, threads=1)
+    compute_study(study, folder, threads=1)
     assert contents(folder) == whole
 
 
@@ -273,7 +274,7 @@ def test_two_whole_files_of_a_chunk_count_once_and_one_goes(part: str, study: aw
     forger.put(part, 0, forgeries.stored(table.replace_schema_metadata({"other": "bytes"})))
     found = aw.open_study(folder)
     assert found.finished and found.rows.to_table().num_rows == found.count == 100
-    assert sweep(study, folder, threads=1).before == 100
+    assert compute_study(study, folder, threads=1).earlier == 100
     assert len(forger.files(part)) == 2 and aw.open_study(folder).finished
 
 
@@ -290,14 +291,14 @@ def test_columns_of_a_study_are_known_before_it_runs() -> None:
     measures = ["peak_speed", "final_q", "final_qd"]
     dog = aw.Study(random_tree(2, 1, floating=True), {"q0.3": [0.0, 0.1]}, want={"measures": measures}, duration=0.01)
     for study in (rr, dog):
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(compute(study, 0).rows))
-        assert tuple(file.schema_arrow.names) == columns_of(readied(study))
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(compute_chunk(study, 0).rows))
+        assert tuple(file.schema_arrow.names) == columns_of(setup_of(study))
 
 
 def test_a_folder_of_an_earlier_version_is_read(study: aw.Study) -> None:
     """A manifest written and read again is the same, whatever the order of its keys."""
-    made = Manifest.of(readied(study))
-    again = json.dumps(dict(reversed(json.loads(made.written()).items()))).encode()
+    made = Manifest.of(setup_of(study))
+    again = json.dumps(dict(reversed(json.loads(made.to_bytes()).items()))).encode()
     assert Manifest.parse(again) == made
 
 
@@ -325,7 +326,7 @@ def test_functions_that_a_folder_names_run_only_if_that_is_asked_for(
         told = " ".join(said(*words, code=2).split())
         assert f"names Python functions, which would be run: mine:f ({tmp_path}/mine.py)" in told
         assert "--allow-functions" in told
-    with pytest.raises(ModelError, match="give the study file itself"):
+    with pytest.raises(ModelError, match="give the study file, or --allow-functions"):
         found.study.run("folder")
     assert not ran.exists()
     for words in (
@@ -333,11 +334,11 @@ def test_functions_that_a_folder_names_run_only_if_that_is_asked_for(
         ["study.toml", "-o", "folder"],
         ["study.toml", "--row", "3"],
     ):
-        chunks._known.clear()  # as another process would
+        prepare._setups.clear()  # as another process would
         said(*words)
         assert ran.exists()
         ran.unlink()
-    chunks._known.clear()
+    prepare._setups.clear()
     aw.open_study("folder", allow_functions=True).study.run("folder")
     assert ran.exists()
 

@@ -12,7 +12,8 @@ import pytest
 
 import armwright as aw
 from armwright.errors import ModelError
-from armwright.sweep.chunks import compute, one, readied
+from armwright.sweep.chunk import compute_chunk, compute_row
+from armwright.sweep.prepare import setup_of
 
 TOOL = np.array([[0.0, -1, 0, 0.1], [1, 0, 0, 0.2], [0, 0, 1, 0.3], [0, 0, 0, 1]])
 PAYLOAD = {"mass": 2.0, "com": [0.1, 0.2, 0.05], "inertia": [0.03, 0.02, 0.025, 0.001, 0.002, 0.003]}
@@ -35,7 +36,7 @@ def study(vary: dict, **more: object) -> aw.Study:
 
 
 def rows_of(made: aw.Study) -> list[dict]:
-    return pyarrow.parquet.read_table(pyarrow.BufferReader(compute(made, 0).rows)).to_pylist()
+    return pyarrow.parquet.read_table(pyarrow.BufferReader(compute_chunk(made, 0).rows)).to_pylist()
 
 
 def simulated(robot: aw.Robot, motion: Any, kp: Any = 30) -> Any:
@@ -117,7 +118,7 @@ def test_a_row_alone_has_the_bits_of_its_chunk(vary: dict) -> None:
     large = {"motor": "typical servo 750 W", "gearbox": "typical strain wave 107 N m 1:120"}
     made = study(vary, actuators={"joint2": [small, large]})
     for i, row in enumerate(rows_of(made)):
-        alone, _ = one(readied(made), i)
+        alone, _ = compute_row(setup_of(made), i)
         assert repr({name: x.tolist()[0] for name, x in alone.items()}) == repr(row)
 
 
@@ -132,20 +133,20 @@ WRONG = {
 def test_motions_that_cannot_be_are_told_before_they_start(case: str) -> None:
     vary, message = WRONG[case]
     with pytest.raises(ModelError, match=message):
-        readied(study(vary))
+        setup_of(study(vary))
 
 
 def test_what_cannot_vary_is_told() -> None:
     speeds = {"trajectory.velocity": [3.0, 5.0]}
-    with pytest.raises(ModelError, match=r"motions last differently long; expected duration = for all"):
-        readied(study(speeds, trajectory=TRAPEZE, duration=None))
+    with pytest.raises(ModelError, match=r"motions have different durations; expected duration = for all"):
+        setup_of(study(speeds, trajectory=TRAPEZE, duration=None))
     with pytest.raises(
-        ModelError, match=r"row 1 would have trajectory.velocity = 50: expected a velocity that is reach"
+        ModelError, match=r"row 1 would have trajectory.velocity = 50: expected a velocity that all rows reach"
     ):
-        readied(study({"trajectory.velocity": [3.0, 50.0]}, trajectory=TRAPEZE))
+        setup_of(study({"trajectory.velocity": [3.0, 50.0]}, trajectory=TRAPEZE))
     with pytest.raises(ModelError, match=r"row 0 would have trajectory.velocity = -1: expected more than zero"):
-        readied(study({"trajectory.velocity": [-1.0]}, trajectory=TRAPEZE))
+        setup_of(study({"trajectory.velocity": [-1.0]}, trajectory=TRAPEZE))
     with pytest.raises(ModelError, match=r"trajectory.velocity varies too, for all joints"):
-        readied(study({**speeds, "trajectory.velocity.1": [1, 2]}, trajectory=TRAPEZE))
-    with pytest.raises(ModelError, match=r"rr holds nothing that its tool could move"):
-        readied(replace(study({"tool.x": [0, 1]}), robot="rr"))
+        setup_of(study({**speeds, "trajectory.velocity.1": [1, 2]}, trajectory=TRAPEZE))
+    with pytest.raises(ModelError, match=r"rr has no payload that the tool could move"):
+        setup_of(replace(study({"tool.x": [0, 1]}), robot="rr"))

@@ -20,9 +20,9 @@ from test_sweep import TEXT, contents
 
 import armwright as aw
 from armwright.errors import ClusterWarning, InputError
-from armwright.sweep.chunks import readied
-from armwright.sweep.engine import Progress, sweep
-from armwright.sweep.workers import Workers
+from armwright.sweep.prepare import setup_of
+from armwright.sweep.study_engine import StudyProgress, compute_study
+from armwright.sweep.workers import WorkerPool
 
 LINUX = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="sockets and processes are looked up in /proc")
 LISTENING = "0A"
@@ -42,7 +42,7 @@ def study() -> aw.Study:
 @pytest.fixture(scope="module")
 def undisturbed(study: aw.Study, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("undisturbed") / "folder"
-    sweep(study, folder, threads=1)
+    compute_study(study, folder, threads=1)
     return contents(folder)
 
 
@@ -182,14 +182,14 @@ def test_processes_give_the_same_bits_and_a_killed_one_costs_nothing(
     (tmp_path / "mine.py").write_text(MODULE)
     left = [2]
 
-    def kill(progress: Progress) -> None:
-        while progress.rows and left and (workers := descendants(os.getpid())[1:]):
+    def kill(progress: StudyProgress) -> None:
+        while progress.done and left and (workers := descendants(os.getpid())[1:]):
             os.kill(workers[left.pop() - 1], signal.SIGKILL)
 
-    assert sweep(study, tmp_path / "folder", workers=2, told=kill).rows == 100
+    assert compute_study(study, tmp_path / "folder", workers=2, on_progress=kill).done == 100
     assert not left and contents(tmp_path / "folder") == undisturbed
     asked = replace(study, folder=tmp_path, want={"functions": ["mine:gap"]})
-    assert sweep(asked, tmp_path / "other", workers=1).failed == 0
+    assert compute_study(asked, tmp_path / "other", workers=1).failed == 0
 
 
 ENDING = """
@@ -204,17 +204,17 @@ def gap(history):
 def test_a_chunk_that_ends_its_process_every_time_is_told(
     study: aw.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for room in ("schedule", "engine"):
-        monkeypatch.setattr(f"armwright.sweep.{room}.RETRIES", 1)
+    for room in ("chunk_schedule", "study_engine"):
+        monkeypatch.setattr(f"armwright.sweep.{room}.CHUNK_RETRIES", 1)
     (tmp_path / "mine.py").write_text(ENDING)
     asked = replace(study, folder=tmp_path, want={"functions": ["mine:gap"]})
     with pytest.raises(InputError, match="a chunk ended its process 2 times, the last time with exit code 3"):
-        sweep(asked, tmp_path / "folder", workers=1)
+        compute_study(asked, tmp_path / "folder", workers=1)
     assert len(contents(tmp_path / "folder")) > 1
 
 
 def test_a_worker_hands_on_what_is_wrong_and_computes_the_next(study: aw.Study) -> None:
-    workers = Workers(study, readied(study).digest)
+    workers = WorkerPool(study, setup_of(study).digest)
     try:
         with pytest.raises(InputError, match="chunk nothing failed in a worker: TypeError"):
             workers.compute("nothing")  # type: ignore[arg-type]
@@ -230,7 +230,7 @@ def test_workers_and_threads_are_not_both_asked_for(study: aw.Study, tmp_path: P
         ({"workers": 0}, "workers = 0"),
     ):
         with pytest.raises(InputError, match=message):
-            sweep(study, tmp_path, **how)
+            compute_study(study, tmp_path, **how)
 
 
 ROLES = ("client", "scheduler", "worker")
@@ -256,7 +256,7 @@ def test_a_cluster_with_certificates_gives_the_same_bits_and_outlives_a_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As docs/clusters.md says it: nobody without the certificate gets in."""
-    monkeypatch.setattr("armwright.sweep.cluster.SECONDS", 2)
+    monkeypatch.setattr("armwright.sweep.cluster.CLUSTER_TIMEOUT", 2)
     distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
     both, key = certificate
     files = {"ca-file": both, **{f"{role}.cert": both for role in ROLES}, **{f"{role}.key": key for role in ROLES}}
@@ -267,30 +267,30 @@ def test_a_cluster_with_certificates_gives_the_same_bits_and_outlives_a_worker(
         with distributed.LocalCluster(**how, security=security, protocol="tls://") as cluster:
             left = [cluster.workers[0].pid]
 
-            def kill(progress: Progress) -> None:
-                if progress.rows and left:
+            def kill(progress: StudyProgress) -> None:
+                if progress.done and left:
                     os.kill(left.pop(), signal.SIGKILL)
 
             address = cluster.scheduler_address
-            done = sweep(study, tmp_path / "cluster", cluster=address, told=kill)
+            done = compute_study(study, tmp_path / "cluster", cluster=address, on_progress=kill)
             assert not left
             without = {name: file if name.endswith("ca-file") else None for name, file in tls.items()}
             for known, at in ((tls, address.replace("tls", "tcp")), (without, address)):
                 configured = dask.config.set({**known, "distributed.comm.require-encryption": False})
                 with configured, pytest.raises(InputError, match="no Dask cluster answers"), warnings.catch_warnings():
                     warnings.simplefilter("ignore", ClusterWarning)
-                    sweep(study, tmp_path / "none", cluster=at)
-    assert done.rows == 100
+                    compute_study(study, tmp_path / "none", cluster=at)
+    assert done.done == 100
     assert contents(tmp_path / "cluster") == undisturbed
 
 
 def test_a_cluster_that_asks_nobody_for_a_certificate_is_warned_of(
     study: aw.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("armwright.sweep.cluster.SECONDS", 2)
+    monkeypatch.setattr("armwright.sweep.cluster.CLUSTER_TIMEOUT", 2)
     pytest.importorskip("distributed")
     with (
         pytest.warns(ClusterWarning, match="whoever can reach it"),
         pytest.raises(InputError, match="no Dask cluster answers"),
     ):
-        sweep(study, tmp_path / "none", cluster="tcp://127.0.0.1:9")
+        compute_study(study, tmp_path / "none", cluster="tcp://127.0.0.1:9")

@@ -31,7 +31,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import ArmwrightError
-from armwright.sweep.page import page, summary
+from armwright.sweep.study_page import study_page, study_summary
 
 SECONDS = 2.0
 
@@ -82,14 +82,14 @@ measures = ["peak_torque"]
 def look(folder: Path) -> None:
     """Everything that `open_study` hands out."""
     found = aw.open_study(folder)
-    summary(found)
+    study_summary(found)
     repr(found)
     for ask in (
         lambda: found.robot,
         lambda: found.study,
-        lambda: found.drives,
+        lambda: found.actuators,
         lambda: found.design,
-        lambda: page(found),
+        lambda: study_page(found),
     ):
         tried(ask)
     if found.files:

@@ -25,8 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import armwright as aw
-from armwright.sweep.chunks import readied
-from armwright.sweep.engine import sweep
+from armwright.sweep.prepare import setup_of
+from armwright.sweep.study_engine import compute_study
 
 STUDY = """
 robot = "puma560"
@@ -67,7 +67,7 @@ def forked(study: Path, folder: Path) -> int:
     child = os.fork()
     if not child:
         try:
-            sweep(aw.Study.read(study), folder, threads=2)
+            compute_study(aw.Study.read(study), folder, threads=2)
             os._exit(0)
         finally:
             os._exit(1)
@@ -216,7 +216,7 @@ def main() -> int:
         work = Path(temporary)
         study = work / "study.toml"
         study.write_text(STUDY)
-        readied(aw.Study.read(study))  # so that children have it compiled
+        setup_of(aw.Study.read(study))  # so that children have it compiled
         begin = time.perf_counter()
         if not ended(forked(study, work / "whole")):
             raise RuntimeError("the undisturbed sweep failed")

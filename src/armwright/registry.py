@@ -30,6 +30,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self.built_in = dict(built_in)
         self.accept = accept
         self._added: dict[str, T] = {}
+        self._local: set[str] = set()
         self._pending: dict[str, EntryPoint] | None = None
         self._lock = threading.RLock()
 
@@ -41,6 +42,7 @@ class Registry(Mapping[str, T], Generic[T]):
             raise InputError(f"armwright has a {self.kind} named {name!r}; choose another name")
         with self._lock:
             accepted = self._added[name] = self.accept(name, entry)
+            self._local.add(name)
         return accepted
 
     def unregister(self, name: str) -> None:
@@ -50,6 +52,11 @@ class Registry(Mapping[str, T], Generic[T]):
                 f"no {self.kind} named {name!r} was added; those added: {', '.join(self._added) or 'none'}"
             )
         del self._added[name]
+        self._local.discard(name)
+
+    def is_local(self, name: str) -> bool:
+        """Return True for an entry that a call added in this process, which other processes do not have."""
+        return name in self._local
 
     def __getitem__(self, name: str) -> T:
         for entries in (self.built_in, self._added):

@@ -27,10 +27,10 @@ from armwright.scenario.motions import MOTIONS
 from armwright.scenario.parse import INTEGRATOR, LOADED, OF_PHASES, TOP
 from armwright.scenario.phases import PHASE
 from armwright.simulation.plan import OTHER_INTEGRATORS
-from armwright.sizing.request import TOP as SIZE_KEYS
-from armwright.sweep.design import METHODS
-from armwright.sweep.measures import HISTORIES, MEASURES
-from armwright.sweep.study import KEYS as STUDY_KEYS
+from armwright.sizing.sizing_file import TOP as SIZE_KEYS
+from armwright.sweep.design import DESIGN_METHODS
+from armwright.sweep.study import STUDY_KEYS
+from armwright.sweep.study_measures import HISTORY_NAMES, MEASURES
 from armwright.torque import LAWS
 
 Json: TypeAlias = dict[str, Any]
@@ -299,7 +299,7 @@ def _scene() -> dict[str, tuple[Json, str]]:
 def study() -> Json:
     """The keys of a study (docs/studies.md)."""
     design = {
-        "method": ({"enum": list(METHODS)}, "How numbers are drawn."),
+        "method": ({"enum": list(DESIGN_METHODS)}, "How numbers are drawn."),
         "count": (COUNT, "Rollouts, where numbers are drawn."),
         "seed": ({"type": "integer"}, "Another one draws others."),
         "correlations": ({"type": "array"}, "Two names and how they are correlated, each."),
@@ -310,7 +310,7 @@ def study() -> Json:
         "within": (NUMBER, "rad or m from the target where a joint has settled."),
         "windings": (EACH, "Watts of heat per (N m)^2 of a joint."),
         "window": (NUMBER, "Seconds over which continuous torque is looked for."),
-        "histories": ({"type": "array", "items": {"enum": list(HISTORIES)}}, "What is kept whole."),
+        "histories": ({"type": "array", "items": {"enum": list(HISTORY_NAMES)}}, "What is kept whole."),
         "histories_every": (COUNT, "Of every so many rollouts."),
     }
     own: dict[str, tuple[Json, str]] = {

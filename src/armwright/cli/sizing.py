@@ -12,8 +12,8 @@ from armwright.cli.output import console, escape, report, show_json, show_rows, 
 from armwright.cli.pages import place
 from armwright.errors import InfeasibleError
 from armwright.sizing import ActuatorSet, Sizing, size
-from armwright.sizing.request import read
 from armwright.sizing.result import HEADS
+from armwright.sizing.sizing_file import read
 
 
 def run_sizing(

@@ -18,11 +18,12 @@ from armwright.cli.output import report as note
 from armwright.errors import InputError
 from armwright.names import tidy
 from armwright.pages.report.plot import write
-from armwright.sweep.chunks import arrow_of, one, readied
-from armwright.sweep.engine import Progress, Told, sweep
-from armwright.sweep.page import page, summary
+from armwright.sweep.chunk import compute_row, pyarrow_modules
+from armwright.sweep.prepare import setup_of
 from armwright.sweep.results import open_study
 from armwright.sweep.study import Study
+from armwright.sweep.study_engine import ProgressCallback, StudyProgress, compute_study
+from armwright.sweep.study_page import study_page, study_summary
 
 PAGE = "report.html"
 
@@ -57,11 +58,11 @@ def run_sweep(
     part = _part(chunk)
     try:
         with _bar(not json) as tell:
-            done = sweep(_study(study, target, allow_functions), folder, threads, workers, cluster, part, tell)
+            done = compute_study(_study(study, target, allow_functions), folder, threads, workers, cluster, part, tell)
     except KeyboardInterrupt:
         note("stopped", "yellow", f"{folder} keeps the chunks that were done; the same command goes on from there")
         raise
-    new, found = done.rows - done.before, summary(open_study(folder))
+    new, found = done.done - done.earlier, study_summary(open_study(folder))
     useful = (
         part is not None or found["failed"] < found["rollouts"]
     )  # of a part nobody can say, and whoever runs it goes on
@@ -69,7 +70,7 @@ def run_sweep(
         show_json({**found, "computed": new})
         return useful
     failed = f", of which {done.failed} could not go on" if done.failed else ""
-    before = f"{done.before} were there, " if done.before else ""
+    before = f"{done.earlier} were there, " if done.earlier else ""
     told(folder, f"{before}{new} computed{failed}; armwright sweep {folder} --report")
     return useful
 
@@ -100,7 +101,7 @@ def _part(given: str | None) -> tuple[int, int] | None:
 
 
 @contextmanager
-def _bar(shown: bool) -> Iterator[Told]:
+def _bar(shown: bool) -> Iterator[ProgressCallback]:
     """A progress bar with the rate, the time that is left and how many could not go on."""
     from rich import progress as rich  # noqa: PLC0415
 
@@ -116,20 +117,20 @@ def _bar(shown: bool) -> Iterator[Told]:
     with bar:
         task = bar.add_task("", total=0, rate="making it ready", failed="")
 
-        def tell(done: Progress) -> None:
-            rate = (done.rows - done.before) / max(time.perf_counter() - begin, 1e-9)
+        def tell(done: StudyProgress) -> None:
+            rate = (done.done - done.earlier) / max(time.perf_counter() - begin, 1e-9)
             failed = f", {done.failed:,} could not go on" if done.failed else ""
-            bar.update(task, total=done.of, completed=done.rows, rate=f"{rate:,.0f} a second", failed=failed)
+            bar.update(task, total=done.total, completed=done.done, rate=f"{rate:,.0f} a second", failed=failed)
 
         yield tell
 
 
 def _look(folder: Path, report: bool, json: bool) -> None:
     results = open_study(folder)
-    found: dict[str, Any] = summary(results)
+    found: dict[str, Any] = study_summary(results)
     if report:
         with working("reading the results"):
-            found["page"] = write(folder / PAGE, page(results))
+            found["page"] = write(folder / PAGE, study_page(results))
     if json:
         show_json(found)
         return
@@ -144,9 +145,9 @@ def _look(folder: Path, report: bool, json: bool) -> None:
 
 def _rerun(study: Study, row: int, json: bool) -> None:
     """One rollout alone: what its row says, and its history in a file."""
-    found = readied(study)
-    numbers, history = one(found, row)
-    arrow, parquet = arrow_of()
+    found = setup_of(study)
+    numbers, history = compute_row(found, row)
+    arrow, parquet = pyarrow_modules()
     path = Path(f"row_{row}.parquet")
     parquet.write_table(arrow.table(history), whole := arrow.BufferOutputStream())
     try:

@@ -23,7 +23,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import ArmwrightError, InputError
-from armwright.learn.differentiable import (
+from armwright.learn.differentiable_functions import (
     FORWARD,
     SECOND,
     Compiled,
@@ -35,7 +35,7 @@ from armwright.learn.differentiable import (
     overflow,
     parted,
 )
-from armwright.learn.steps import Rollout, Step, checked_stepper
+from armwright.learn.stepper_functions import Rollout, Step, checked_stepper
 from armwright.robot import Robot
 from armwright.simulation import Stepper
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from armwright.backends.interface import backend
 from armwright.errors import InputError
-from armwright.learn.differentiable import FORWARD, SECOND, Differentiable, Dynamics, batch_of, checked_robot
-from armwright.learn.steps import Rollout, Step
+from armwright.learn.differentiable_functions import FORWARD, SECOND, Differentiable, Dynamics, batch_of, checked_robot
+from armwright.learn.stepper_functions import Rollout, Step
 from armwright.robot import Robot
 from armwright.simulation import Stepper
 

@@ -5,14 +5,14 @@ found.best.actuators, found.fitted                what is chosen, and the robot 
 fitted(robot, actuators)                          a robot with actuators of one's own choice
 """
 
-import warnings
-from typing import Any
+import warnings as _warnings
+from typing import Any as _Any
 
 from armwright.actuators import catalogue
 from armwright.actuators.actuator import Actuator, Brake, Cylinder, CylinderLever, Gearbox, Hydraulic, Motor
 from armwright.actuators.assignment import fitted, without_drives
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.sizing import request, scaling
+from armwright.sizing import scaling, sizing_file
 from armwright.sizing.result import ActuatorSet, Chosen, Sizing
 from armwright.sizing.size import margins, size
 
@@ -33,15 +33,21 @@ __all__ = [
     "margins",
     "packaged",
     "read",
-    "request",
     "scaling",
     "size",
+    "sizing_file",
     "without_drives",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Lever":
-        warnings.warn("sizing.Lever goes in 0.4; use sizing.CylinderLever", DeprecationWarning, stacklevel=2)
-        return CylinderLever
+_RENAMED = {"Lever": "CylinderLever", "request": "sizing_file"}
+"""Deprecated names, and the names that replace them."""
+
+
+def __getattr__(name: str) -> _Any:
+    """Return an object by its deprecated name, with a warning."""
+    if name in _RENAMED:
+        text = f"sizing.{name} will be removed in 0.4; use sizing.{_RENAMED[name]}"
+        _warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return globals()[_RENAMED[name]]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,10 +18,10 @@ from armwright.names import shown
 from armwright.notebook import box, lines, table
 from armwright.pages.report.plot import Plot, figures, write
 from armwright.robot import Robot
-from armwright.sizing.hydraulics import Cylinders
-from armwright.sizing.judge import CRITERIA, Asked, Columns, Numbers, Terms
+from armwright.sizing.criteria import CRITERIA, Asked, Columns, Numbers, Terms
+from armwright.sizing.cylinder_criteria import Cylinders
+from armwright.sizing.drive_plots import plot
 from armwright.sizing.loads import JointLoad
-from armwright.sizing.pictures import plot
 
 UNITS = {"mass": "kg", "price": "", "energy": "J"}
 

@@ -19,10 +19,10 @@ from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.model.table_reader import Reader
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.sizing.judge import Terms
+from armwright.sizing.branch_and_bound import Choices, Search
+from armwright.sizing.criteria import Terms
 from armwright.sizing.loads import JointLoad, loads
 from armwright.sizing.result import ActuatorSet, Sizing, chosen_set, columns
-from armwright.sizing.search import Choices, Search
 from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
 

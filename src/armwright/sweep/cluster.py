@@ -1,7 +1,7 @@
-"""Chunks of a study computed by a Dask cluster that exists.
+"""Compute chunks of a study by an existing Dask cluster.
 
-Whoever can reach a scheduler of Dask can run anything on its workers, and this process unpickles its answers. So a
-cluster is as safe as its network, unless it speaks TLS and asks everyone for a certificate (docs/clusters.md).
+Anyone who can reach a Dask scheduler can run any code on its workers, and this process unpickles their answers. So a
+cluster is as safe as its network, unless it uses TLS and requires certificates (docs/clusters.md).
 """
 
 from __future__ import annotations
@@ -13,67 +13,72 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from armwright.errors import ClusterWarning, InputError
-from armwright.sweep.chunks import Chunk, compute, quietly
-from armwright.sweep.schedule import AHEAD, RETRIES, in_turn
+from armwright.sweep.chunk import Chunk, compute_chunk, simulation_warnings_ignored
+from armwright.sweep.chunk_schedule import CHUNK_RETRIES, CHUNKS_PER_WORKER, scheduled_chunks
 from armwright.sweep.study import Study
 
-SECONDS = 30
-"""In which a cluster must answer."""
+CLUSTER_TIMEOUT = 30
+"""Seconds within which a cluster must answer."""
 
-PROVEN = ("tls://", "wss://", "inproc://")
-"""How addresses begin behind which everyone shows a certificate, or which are within this process."""
+SECURE_ADDRESSES = ("tls://", "wss://", "inproc://")
+"""Beginnings of addresses that require certificates, or that stay within this process."""
 
 
-def computed_by_cluster(study: Study, digest: str, numbers: Sequence[int], address: str) -> Generator[Chunk]:
-    """The chunks as they come; `digest` is of the study as it is here."""
+def chunks_by_cluster(study: Study, digest: str, numbers: Sequence[int], address: str) -> Generator[Chunk]:
+    """Yield chunks as the cluster completes them; `digest` is that of the setup in this process."""
     try:
         import distributed  # noqa: PLC0415
     except ImportError:
         raise InputError("a cluster needs Dask: pip install 'armwright[sweep]'") from None
-    gone = (distributed.CancelledError, distributed.comm.CommClosedError, distributed.KilledWorker, OSError)
+    connection_errors = (
+        distributed.CancelledError,
+        distributed.comm.CommClosedError,
+        distributed.KilledWorker,
+        OSError,
+    )
 
-    def first(running: set[Any]) -> set[Any]:
-        with suppress(distributed.CancelledError):  # their own results say so, too
+    def wait(running: set[Any]) -> set[Any]:
+        with suppress(distributed.CancelledError):  # their results raise the same error
             distributed.wait(running, return_when="FIRST_COMPLETED")
         return {future for future in running if future.status != "pending"}
 
-    warn_of(address)
-    with _silent(), _client(distributed, address) as client:
+    warn_if_insecure(address)
+    with _dask_errors_silenced(), _client(distributed, address) as client:
         try:
-            yield from in_turn(
-                lambda k: client.submit(_chunk, study, k, digest, pure=False, retries=RETRIES),
+            yield from scheduled_chunks(
+                lambda k: client.submit(_chunk_on_worker, study, k, digest, pure=False, retries=CHUNK_RETRIES),
                 numbers,
-                AHEAD * max(1, sum(client.nthreads().values())),
-                first,
-                lambda error: isinstance(error, gone) and client.status == "running",
+                CHUNKS_PER_WORKER * max(1, sum(client.nthreads().values())),
+                wait,
+                lambda error: isinstance(error, connection_errors) and client.status == "running",
             )
-        except gone as error:
+        except connection_errors as error:
             why = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise InputError(
-                f"the cluster is gone ({why}); what was done is kept, so run the same command again"
+                f"lost the connection to the cluster ({why}); completed chunks are kept, so run the same command again"
             ) from None
 
 
-def warn_of(address: str) -> None:
-    """Warn of a cluster that does not ask for certificates."""
-    if not str(address).startswith(PROVEN):
+def warn_if_insecure(address: str) -> None:
+    """Warn of a cluster that requires no certificates."""
+    if not str(address).startswith(SECURE_ADDRESSES):
         warnings.warn(
-            f"the cluster at {address} asks nobody for a certificate: whoever can reach it, every user of its machines "
-            "too, can run code as you, there and here; use tls:// with certificates (docs/clusters.md)",
+            f"the cluster at {address} requires no certificates: anyone who can reach it, every user of its machines "
+            "included, can run code as you, there and here; use tls:// with certificates (docs/clusters.md)",
             ClusterWarning,
             stacklevel=2,
         )
 
 
-def _chunk(study: Study, number: int, digest: str) -> Chunk:
-    """A chunk on a worker, where nobody reads warnings: what could not go on is in its rows."""
-    with quietly():
-        return compute(study, number, digest)
+def _chunk_on_worker(study: Study, number: int, digest: str) -> Chunk:
+    """Return a chunk without warnings, which nobody reads on a worker; its rows have the failures."""
+    with simulation_warnings_ignored():
+        return compute_chunk(study, number, digest)
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
-    """Without what Dask's client logs of workers that die: it is mended, or told as an error."""
+def _dask_errors_silenced() -> Iterator[None]:
+    """Silence what the Dask client logs of workers that die: their chunks are retried, or raise an error."""
     loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.batched")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -87,9 +92,9 @@ def _silent() -> Iterator[None]:
 
 @contextmanager
 def _client(distributed: Any, address: str) -> Iterator[Any]:
-    """A client of the cluster at an address; certificates are those that Dask is configured with."""
+    """Connect to the cluster at an address, with the certificates of Dask's configuration."""
     try:
-        client = distributed.Client(address, timeout=SECONDS)
+        client = distributed.Client(address, timeout=CLUSTER_TIMEOUT)
     except (OSError, ValueError, TypeError) as error:
         why = str(error).partition("\n")[0]
         raise InputError(f"no Dask cluster answers at {address}: {why}") from None

@@ -1,82 +1,66 @@
-"""Which numbers each rollout of a study has: row k of a design is the same however many are asked for at once.
+"""The design of a study: the numbers of every rollout. Row k does not depend on how many rows are drawn at once.
 
-random             counter-based numbers (Philox): row k is found without those before it
-sobol              a scrambled Sobol sequence (Joe and Kuo's directions, SciPy), wound forward to row k
-latin_hypercube    all rows at once (SciPy), of which some are taken
-sobol_indices      what Sobol indices are found from: two points A and B of a Sobol sequence of twice the dimension, and
+random             counter-based numbers (Philox): row k needs none of the rows before it
+sobol              a scrambled Sobol sequence (Joe and Kuo's directions, SciPy), advanced to row k
+latin_hypercube    drawn complete (SciPy), then cut into rows
+sobol_indices      the rows that Sobol indices need: two points A and B of a Sobol sequence of twice the dimension, and
                    A with each of its numbers in turn taken from B; k + 2 rows for each, one after the other
-grid, list         every combination of listed numbers, the last varying fastest; one after the other
+grid               every combination of listed numbers, the last varying fastest
+list               the first number of every list, then the second of every list, and so on
 
-Numbers that belong together have a Gaussian copula: uniform numbers become normal ones, are mixed by the Cholesky
-factor of the correlations, and go back; so every number keeps its distribution.
+Correlated numbers have a Gaussian copula: uniform numbers become normal, are mixed by the Cholesky factor of the
+correlations, and become uniform again; so every number keeps its distribution.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import nearest
 from armwright.model.table_reader import Reader
+from armwright.sweep.distributions import DISTRIBUTIONS, Quantile, quantile_function
 from armwright.sweep.study import Study
 
-LISTED, DRAWN, INDICES = ("grid", "list"), ("random", "latin_hypercube", "sobol"), "sobol_indices"
-METHODS = (*LISTED, *DRAWN, INDICES)
+LISTED_METHODS, DRAWN_METHODS, INDICES = ("grid", "list"), ("random", "latin_hypercube", "sobol"), "sobol_indices"
+DESIGN_METHODS = (*LISTED_METHODS, *DRAWN_METHODS, INDICES)
 
-DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
-    "uniform": ("low", "high"),
-    "log_uniform": ("low", "high"),
-    "normal": ("mean", "deviation"),
-    "truncated_normal": ("mean", "deviation", "low", "high"),
-    "lognormal": ("median", "deviation of the logarithm"),
-    "triangular": ("low", "mode", "high"),
-    "beta": ("a", "b", "low", "high"),
-    "gamma": ("shape", "scale"),
-    "weibull": ("shape", "scale"),
-    "exponential": ("scale",),
-}
-"""Their numbers, in the order in which they are written; {scipy = "name", ...} is any other one of scipy.stats."""
-
-POSITIVE = ("deviation", "median", "deviation of the logarithm", "a", "b", "shape", "scale")
-
-MOST_ROWS = 1_000_000_000
-MOST_AT_ONCE = 20_000_000
-"""Numbers of a Latin hypercube, which is made as a whole, and of all lists together."""
+MAX_ROWS = 1_000_000_000
+MAX_LISTED_NUMBERS = 20_000_000
+"""Limit of the numbers of a Latin hypercube, which is drawn complete, and of all lists together."""
 
 SOBOL_BITS = 30
-
-Quantile: TypeAlias = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The rows of a study: `names` of what varies, and how a row has its numbers."""
+    """The rows of a study: the names of what varies, and the method that gives a row its numbers."""
 
     names: tuple[str, ...]
     method: str
     rows: int
     seed: int
     listed: tuple[Array, ...] = ()
-    """The numbers of each, of a grid or a list."""
+    """The listed numbers of each name, for a grid or a list."""
     quantiles: tuple[Quantile, ...] = ()
-    """From (0, 1) to the numbers of each, where they are drawn."""
+    """The quantile function of each name, where numbers are drawn."""
     mixing: Array | None = None
     """The Cholesky factor of the correlations."""
 
     def draw(self, first: int, count: int) -> dict[str, Array]:
-        """The numbers of some rows, by name, (count,) each."""
+        """Return the numbers of rows first to first + count - 1 by name, (count,) each."""
         rows = np.arange(first, first + count)
         if self.method == "list":
             return {name: x[rows] for name, x in zip(self.names, self.listed, strict=True)}
         if self.method == "grid":
-            places = np.unravel_index(rows, tuple(map(len, self.listed)))
-            return {name: x[at] for name, x, at in zip(self.names, self.listed, places, strict=True)}
+            indices = np.unravel_index(rows, tuple(map(len, self.listed)))
+            return {name: x[index] for name, x, index in zip(self.names, self.listed, indices, strict=True)}
         u = self._uniform(first, count)
         if self.mixing is not None:
             z = _normal().ppf(u)
@@ -85,7 +69,7 @@ class Design:
         return {name: quantile(column) for name, quantile, column in found}
 
     def _uniform(self, first: int, count: int) -> Array:
-        """Numbers strictly between 0 and 1, (count, names)."""
+        """Return numbers strictly between 0 and 1, (count, names)."""
         d = len(self.names)
         if self.method == "latin_hypercube":
             return _hypercube(self.rows, d, self.seed)[first : first + count]
@@ -94,7 +78,7 @@ class Design:
         if self.method == INDICES:
             base, last = first // (d + 2), (first + count - 1) // (d + 2)
             begin = first - base * (d + 2)
-            return _crossed(_sobol(base, last - base + 1, 2 * d, self.seed))[begin : begin + count]
+            return _saltelli_rows(_sobol(base, last - base + 1, 2 * d, self.seed))[begin : begin + count]
         blocks = -(-d // 4)  # a step of the counter gives four numbers
         stream = np.random.Philox(key=self.seed).advance(first * blocks)
         raw = stream.random_raw(count * blocks * 4).reshape(count, -1)[:, :d]
@@ -102,78 +86,84 @@ class Design:
 
 
 def design_of(study: Study) -> Design:
-    """The design that a study asks for, checked but for the names of what varies."""
+    """Return the design of a study; the names of what varies are not checked here."""
     vary, part = study.reader("vary"), study.reader("design")
     part.check_keys(("method", "count", "seed", "correlations"))
     entries = entries_of(vary)
     if not entries:
         vary.fail(None, 'nothing varies; expected an entry such as "payload.mass" = {uniform = [0, 3]}')
-    ways = _ways(vary, entries)
-    listed = all(isinstance(way, np.ndarray) for way in ways.values())
+    sources = _sources(vary, entries)
+    listed = all(isinstance(source, np.ndarray) for source in sources.values())
     method = part.text("method", "grid" if listed else "random")
-    if method not in METHODS:
-        near = nearest(method, METHODS)
+    if method not in DESIGN_METHODS:
+        near = nearest(method, DESIGN_METHODS)
         guess = f"did you mean {near!r}? " if near else ""
-        part.fail("method", f"unknown method {method!r}; {guess}Known: {', '.join(METHODS)}")
-    seed = _whole(part, "seed", 0, 0, 2**63 - 1)
-    if method in LISTED:
-        return _listed(vary, part, method, seed, ways)
-    rows = _whole(part, "count", None, 1, MOST_ROWS)
+        part.fail("method", f"unknown method {method!r}; {guess}Known: {', '.join(DESIGN_METHODS)}")
+    seed = _whole_number(part, "seed", 0, 0, 2**63 - 1)
+    if method in LISTED_METHODS:
+        return _listed_design(vary, part, method, seed, sources)
+    rows = _whole_number(part, "count", None, 1, MAX_ROWS)
     if method == INDICES:
-        rows = _indices(part, rows, len(ways))
-    if method == "latin_hypercube" and rows * len(ways) > MOST_AT_ONCE:
+        rows = _index_rows(part, rows, len(sources))
+    if method == "latin_hypercube" and rows * len(sources) > MAX_LISTED_NUMBERS:
         part.fail("count", f"a Latin hypercube of {rows} rows is too large to be made whole; take sobol or random")
-    quantiles = tuple(_choice(way) if isinstance(way, np.ndarray) else way for way in ways.values())
-    return Design(tuple(ways), method, rows, seed, (), quantiles, _mixing(part, tuple(ways)))
+    quantiles = tuple(
+        _equal_choice(source) if isinstance(source, np.ndarray) else source for source in sources.values()
+    )
+    return Design(tuple(sources), method, rows, seed, (), quantiles, _mixing(part, tuple(sources)))
 
 
 def entries_of(part: Reader) -> dict[str, Any]:
-    """Every entry under its whole name: payload.mass without quotes is a table in TOML."""
+    """Return the entries of [vary] by full name; payload.mass without quotes is a table in TOML."""
     found: dict[str, Any] = {}
-    words = (*DISTRIBUTIONS, "from", "count", "scipy")
+    distribution_keys = (*DISTRIBUTIONS, "from", "count", "scipy")
 
-    def look(prefix: str, value: Any) -> None:
-        if isinstance(value, Mapping) and value and not any(nearest(key, words) for key in value):
+    def collect(prefix: str, value: Any) -> None:
+        if isinstance(value, Mapping) and value and not any(nearest(key, distribution_keys) for key in value):
             for key, inner in value.items():
-                look(f"{prefix}.{key}", inner)
+                collect(f"{prefix}.{key}", inner)
         else:
             found[prefix] = value
 
     for key, value in part.data.items():
-        look(str(key), value)
+        collect(str(key), value)
     return found
 
 
-def _ways(vary: Reader, entries: Mapping[str, Any]) -> dict[str, Array | Quantile]:
-    """How each number varies; those that are listed are not more than memory has room for."""
-    ways: dict[str, Array | Quantile] = {}
-    left = MOST_AT_ONCE
+def _sources(vary: Reader, entries: Mapping[str, Any]) -> dict[str, Array | Quantile]:
+    """Return the list or the quantile function of each name; lists of too many numbers are refused."""
+    sources: dict[str, Array | Quantile] = {}
+    left = MAX_LISTED_NUMBERS
     for name, value in entries.items():
-        ways[name] = way = _entry(vary, name, value)
-        left -= len(way) if isinstance(way, np.ndarray) else 0
+        sources[name] = source = _entry(vary, name, value)
+        left -= len(source) if isinstance(source, np.ndarray) else 0
         if left < 0:
-            vary.fail(name, f"with it more than {MOST_AT_ONCE} numbers are listed; expected fewer, or a distribution")
-    return ways
+            vary.fail(
+                name,
+                f"with it the study lists more than {MAX_LISTED_NUMBERS} numbers; expected fewer, or a distribution",
+            )
+    return sources
 
 
 def _entry(part: Reader, name: str, value: Any) -> Array | Quantile:
-    """The numbers that are listed, or the quantile function of a distribution."""
+    """Return listed numbers, or the quantile function of a distribution."""
     if isinstance(value, (list, tuple, np.ndarray)):
         try:
             numbers = np.asarray(value)
         except ValueError:  # lists that are not equally long
             numbers = np.zeros(0)
         if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iuf":
-            part.fail(name, f"{value!r} is no list of numbers; expected such as [0, 1, 2]")
+            part.fail(name, f"{value!r} is not a list of numbers; expected one such as [0, 1, 2]")
         return _finite(part, name, numbers.astype(float))
     if not isinstance(value, Mapping):
         part.fail(name, f"{value!r}: expected a list of numbers, {{from =, to =, count =}}, or {{uniform = [0, 3]}}")
-    own = Reader(value, lambda key: part.where(name))
+    reader = Reader(value, lambda key: part.where(name))
     if "from" in value or "to" in value:
-        own.check_keys(("from", "to", "count"))
-        low, high, count = own.number("from"), own.number("to"), _whole(own, "count", None, 1, MOST_AT_ONCE)
+        reader.check_keys(("from", "to", "count"))
+        low, high = reader.number("from"), reader.number("to")
+        count = _whole_number(reader, "count", None, 1, MAX_LISTED_NUMBERS)
         return np.linspace(low, high, count)
-    return _distribution(own)
+    return quantile_function(reader)
 
 
 def _finite(part: Reader, name: str, numbers: Array) -> Array:
@@ -182,122 +172,53 @@ def _finite(part: Reader, name: str, numbers: Array) -> Array:
     return numbers
 
 
-def _distribution(own: Reader) -> Quantile:
-    own.check_keys(("scipy", "args", "loc", "scale") if "scipy" in own.data else DISTRIBUTIONS)
-    if "scipy" not in own.data and len(own.data) != 1:
-        own.fail(None, f"{dict(own.data)!r}: expected one distribution, such as {{uniform = [0, 3]}}")
-    (kind,) = own.data if "scipy" not in own.data else ("scipy",)
-    frozen = _other(own) if kind == "scipy" else _frozen(own, kind)
-    with np.errstate(all="ignore"):
-        ends = np.asarray(frozen.ppf([0.25, 0.5, 0.75]), float)
-    if not np.isfinite(ends).all():
-        own.fail(kind, f"no number has the distribution {own.data[kind]!r}; look at the order and signs of its numbers")
-    return _Quantile(frozen)
-
-
-@dataclass(frozen=True, eq=False)
-class _Quantile:
-    """From (0, 1) to the numbers of a distribution."""
-
-    frozen: Any
-
-    def __call__(self, u: Array) -> Array:
-        found: Array = self.frozen.ppf(u)
-        return found
-
-
-def _frozen(own: Reader, kind: str) -> Any:
-    """A distribution of SciPy with its numbers in the order that `DISTRIBUTIONS` has."""
-    from scipy import stats  # noqa: PLC0415  (takes a second)
-
-    x = own.numbers(kind, len(DISTRIBUTIONS[kind]))
-    if wrong := _wrong(kind, dict(zip(DISTRIBUTIONS[kind], x, strict=True))):
-        own.fail(kind, f"{kind} = {own.data[kind]!r}, which is {', '.join(DISTRIBUTIONS[kind])}: {wrong}")
-    made: dict[str, Callable[..., Any]] = {
-        "uniform": lambda low, high: stats.uniform(low, high - low),
-        "log_uniform": stats.loguniform,
-        "normal": stats.norm,
-        "truncated_normal": lambda m, s, low, high: stats.truncnorm((low - m) / s, (high - m) / s, m, s),
-        "lognormal": lambda median, s: stats.lognorm(s, scale=median),
-        "triangular": lambda low, mode, high: stats.triang((mode - low) / (high - low), low, high - low),
-        "beta": lambda a, b, low, high: stats.beta(a, b, low, high - low),
-        "gamma": lambda shape, scale: stats.gamma(shape, scale=scale),
-        "weibull": lambda shape, scale: stats.weibull_min(shape, scale=scale),
-        "exponential": lambda scale: stats.expon(scale=scale),
-    }
-    return made[kind](*x)
-
-
-def _wrong(kind: str, numbers: Mapping[str, float]) -> str:
-    """Why there is no such distribution; nothing if there is one."""
-    for key, value in numbers.items():
-        if value <= 0 and (key in POSITIVE or (key, kind) == ("low", "log_uniform")):
-            return f"{key} = {value:g} is not above zero"
-    low, high = numbers.get("low", 0.0), numbers.get("high", 1.0)
-    if not low < high:
-        return f"low = {low:g} is not below high = {high:g}"
-    if not low <= (mode := numbers.get("mode", low)) <= high:
-        return f"mode = {mode:g} is not between low = {low:g} and high = {high:g}"
-    return ""
-
-
-def _other(own: Reader) -> Any:
-    """Any continuous distribution of SciPy by its name there."""
-    from scipy import stats  # noqa: PLC0415
-
-    kind = getattr(stats, own.text("scipy", ""), None)
-    if not isinstance(kind, stats.rv_continuous):
-        own.fail("scipy", f"scipy.stats has no continuous distribution {own.data['scipy']!r}")
-    shapes = own.data.get("args", [])
-    if not isinstance(shapes, Sequence) or len(shapes) != kind.numargs:
-        own.fail("args", f"args = {shapes!r}; {own.data['scipy']} has {kind.numargs}: {kind.shapes or 'none'}")
-    args = own.numbers("args", len(shapes)) if shapes else []
-    return kind(*args, loc=own.number("loc", 0.0), scale=own.number("scale", 1.0))
-
-
-def _choice(numbers: Array) -> Quantile:
-    """Listed numbers, each as likely as the others."""
+def _equal_choice(numbers: Array) -> Quantile:
+    """Return the quantile function of listed numbers of equal probability."""
     return lambda u: numbers[np.minimum((u * len(numbers)).astype(int), len(numbers) - 1)]
 
 
-def _listed(vary: Reader, part: Reader, method: str, seed: int, ways: Mapping[str, Array | Quantile]) -> Design:
-    for name, way in ways.items():
-        if not isinstance(way, np.ndarray):
+def _listed_design(
+    vary: Reader, part: Reader, method: str, seed: int, sources: Mapping[str, Array | Quantile]
+) -> Design:
+    for name, source in sources.items():
+        if not isinstance(source, np.ndarray):
             vary.fail(name, f"a {method} has no distributions; list its numbers, or take another method in [design]")
     for key in ("count", "correlations"):
         if key in part.data:
-            part.fail(key, f"a {method} is all its numbers, in their order; leave {key} out")
-    listed = tuple(np.asarray(way) for way in ways.values())
+            part.fail(key, f"a {method} has all listed numbers in their order; remove {key}")
+    listed = tuple(np.asarray(source) for source in sources.values())
     lengths = [len(numbers) for numbers in listed]
     if method == "list" and len(set(lengths)) > 1:
-        told = ", ".join(f"{name} has {count}" for name, count in zip(ways, lengths, strict=True))
-        vary.fail(None, f"{told}; a list goes through all of them together, so expected as many of each")
+        lengths_by_name = ", ".join(f"{name} has {count}" for name, count in zip(sources, lengths, strict=True))
+        vary.fail(
+            None, f'{lengths_by_name}; expected lists of equal length, as method = "list" takes one number from each'
+        )
     rows = lengths[0] if method == "list" else math.prod(lengths)
-    if rows > MOST_ROWS:
-        vary.fail(None, f"the grid has {rows} points; expected at most {MOST_ROWS}")
-    return Design(tuple(ways), method, rows, seed, listed)
+    if rows > MAX_ROWS:
+        vary.fail(None, f"the grid has {rows} points; expected at most {MAX_ROWS}")
+    return Design(tuple(sources), method, rows, seed, listed)
 
 
-def _indices(part: Reader, base: int, d: int) -> int:
-    """The rows of a design for Sobol indices, which are of numbers that do not depend on each other."""
+def _index_rows(part: Reader, base: int, d: int) -> int:
+    """Return the number of rows of a design for Sobol indices, which need independent numbers."""
     if part.data.get("correlations"):
         part.fail(
             "correlations",
-            "Sobol indices are of independent numbers; leave correlations out, or take another method, of which rank "
-            "correlations are told",
+            "Sobol indices need independent numbers; remove correlations, or take another method, for which the report "
+            "has rank correlations",
         )
-    if (rows := base * (d + 2)) > MOST_ROWS:
-        part.fail("count", f"{base} base samples of {d} numbers are {rows} rollouts; expected at most {MOST_ROWS}")
+    if (rows := base * (d + 2)) > MAX_ROWS:
+        part.fail("count", f"{base} base samples of {d} numbers are {rows} rollouts; expected at most {MAX_ROWS}")
     return rows
 
 
 def _mixing(part: Reader, names: tuple[str, ...]) -> Array | None:
-    """The Cholesky factor of the correlations, if there are any."""
-    given = part.data.get("correlations", ())
-    if not isinstance(given, (list, tuple)):
-        part.fail("correlations", f'{given!r}: expected such as [["payload.mass", "payload.com.z", 0.5]]')
+    """Return the Cholesky factor of the correlations; None if there are none."""
+    pairs = part.data.get("correlations", ())
+    if not isinstance(pairs, (list, tuple)):
+        part.fail("correlations", f'{pairs!r}: expected pairs such as [["payload.mass", "payload.com.z", 0.5]]')
     matrix = np.eye(len(names))
-    for entry in given:
+    for entry in pairs:
         if not isinstance(entry, (list, tuple)) or len(entry) != 3:
             part.fail("correlations", f"{entry!r}: expected two names and a number between -1 and 1")
         *pair, value = entry
@@ -308,35 +229,37 @@ def _mixing(part: Reader, names: tuple[str, ...]) -> Array | None:
             part.fail("correlations", f"{entry!r}: expected two names and a number between -1 and 1")
         i, k = (names.index(name) for name in pair)
         if matrix[i, k]:
-            part.fail("correlations", f"{pair[0]} and {pair[1]} stand here twice; expected one number for them")
+            part.fail("correlations", f"{pair[0]} and {pair[1]} have two correlations; expected one")
         matrix[i, k] = matrix[k, i] = value
-    if not given:
+    if not pairs:
         return None
     if np.linalg.eigvalsh(matrix)[0] < 1e-10:
-        part.fail("correlations", "no numbers have all of these correlations at once; make some of them smaller")
+        part.fail(
+            "correlations", "the matrix of these correlations is not positive definite; make some of them smaller"
+        )
     return np.linalg.cholesky(matrix)
 
 
-def _whole(part: Reader, key: str, default: int | None, least: int, most: int) -> int:
-    value = part.data.get(key, default) if default is not None else part.need(key, "; expected how many")
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        part.fail(key, f"{key} = {value!r}: expected a whole number from {least} to {most}")
+def _whole_number(part: Reader, key: str, default: int | None, smallest: int, largest: int) -> int:
+    value = part.data.get(key, default) if default is not None else part.need(key, "; expected a whole number")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not smallest <= value <= largest:
+        part.fail(key, f"{key} = {value!r}: expected a whole number from {smallest} to {largest}")
     return int(value)
 
 
 def _sobol(first: int, count: int, d: int, seed: int) -> Array:
-    """Some points of a scrambled Sobol sequence, (count, d)."""
+    """Return points first to first + count - 1 of a scrambled Sobol sequence, (count, d)."""
     from scipy.stats import qmc  # noqa: PLC0415  (takes a second)
 
     sequence = qmc.Sobol(d, scramble=True, bits=SOBOL_BITS, seed=seed)
     if first:
         sequence.fast_forward(first)
-    asked = count if first else 1 << (count - 1).bit_length()  # SciPy warns of a first part that is no power
-    return np.asarray(sequence.random(asked))[:count] + 0.5 ** (SOBOL_BITS + 1)
+    drawn = count if first else 1 << (count - 1).bit_length()  # SciPy warns of a first part that is no power
+    return np.asarray(sequence.random(drawn))[:count] + 0.5 ** (SOBOL_BITS + 1)
 
 
-def _crossed(pairs: Array) -> Array:
-    """Of points A and B (base samples, 2 d) the rows A, B, A with its first number of B, ... one after the other."""
+def _saltelli_rows(pairs: Array) -> Array:
+    """Return rows A, B, A with its first number from B, ... for points A and B in `pairs` (base samples, 2 d)."""
     d = pairs.shape[1] // 2
     a, b = pairs[:, :d], pairs[:, d:]
     rows = np.repeat(a[:, None], d + 2, axis=1)

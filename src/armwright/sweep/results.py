@@ -1,4 +1,4 @@
-"""What has been found of a study, as other tools read it."""
+"""The results of a study, read from its folder."""
 
 from __future__ import annotations
 
@@ -12,141 +12,145 @@ from typing import Any
 from armwright.algebra import Array
 from armwright.errors import InputError, listed, unknown
 from armwright.robot import Robot
-from armwright.sweep.chunks import arrow_of
+from armwright.sweep.actuator_choices import ActuatorChoices, actuator_choices_of
+from armwright.sweep.chunk import pyarrow_modules
 from armwright.sweep.design import Design, design_of
-from armwright.sweep.drives import Drives, drives_of
-from armwright.sweep.folder import HISTORIES, ROWS, Folder
+from armwright.sweep.folder import HISTORIES_FOLDER, ROWS_FOLDER, Folder
+from armwright.sweep.global_sensitivity import SobolIndices, indices_of
 from armwright.sweep.manifest import robot_in
-from armwright.sweep.sensitivity import Indices, indices_of
 from armwright.sweep.study import Study
 
-FIXED = ("row", "ok", "reason", "reached")
-"""Columns of the results besides what varies and what is wanted."""
+STATUS_COLUMNS = ("row", "ok", "reason", "reached")
+"""Columns of the results besides what varies and what is measured."""
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
     """The results of a study so far.
 
-    `rows` and `histories` (None where none are kept) are datasets of pyarrow: `rows.to_table()`, `to_pandas()` of that,
-    `polars.scan_pyarrow_dataset(rows)`, and DuckDB knows a variable `rows` by its name. The object itself hands its
-    rows over by Arrow's interface, as `polars.DataFrame(results)` or `pyarrow.table(results)` take it.
+    `rows` and `histories` (None if the study keeps none) are datasets of pyarrow: call `rows.to_table().to_pandas()` or
+    `polars.scan_pyarrow_dataset(rows)`, or use a variable `rows` in a query of DuckDB. The object itself has Arrow's C
+    stream interface, so that `polars.DataFrame(results)` and `pyarrow.table(results)` work.
     """
 
     folder: Folder
     files: dict[int, dict[str, Path]]
-    """Of every chunk that is whole, by what they have."""
+    """The files of every complete chunk, by kind."""
     allow_functions: bool = False
-    """Whether its study may import the Python functions that the folder names."""
+    """True if its study may import the Python functions that the folder names."""
 
     @property
     def study(self) -> Study:
-        """The study with the robot that it was made with."""
+        """The study with the robot with which it was run."""
         manifest = self.folder.manifest
-        held = ("robot", "payload", "gravity", "actuators")
-        said: dict[str, Any] = {key: value for key, value in manifest.study.items() if key not in held}
-        where: dict[str, Any] = {
+        replaced = ("robot", "payload", "gravity", "actuators")
+        keys: dict[str, Any] = {key: value for key, value in manifest.study.items() if key not in replaced}
+        origin: dict[str, Any] = {
             "file": manifest.file,
             "folder": Path(manifest.folder),
             "allow_functions": self.allow_functions,
         }
         if manifest.bare is None:
-            return Study(robot=self.robot, **where, **said)
-        return Study(robot=robot_in(manifest.bare), actuators=manifest.actuators, **where, **said)
+            return Study(robot=self.robot, **origin, **keys)
+        return Study(robot=robot_in(manifest.bare), actuators=manifest.actuators, **origin, **keys)
 
     @property
     def robot(self) -> Robot:
-        """As the study has it, with its payload and gravity, and its actuators, the first where there are several."""
+        """The robot of the study with payload, gravity and the first actuator of each joint."""
         return self.folder.manifest.model
 
     @cached_property
-    def drives(self) -> Drives:
-        """The actuators of the joints, or those they may have."""
+    def actuators(self) -> ActuatorChoices:
+        """The actuators to choose from for each joint."""
         study = self.study
         assert isinstance(study.robot, Robot)
-        return drives_of(study, study.robot)
+        return actuator_choices_of(study, study.robot)
 
     @cached_property
     def design(self) -> Design:
-        """Which numbers its rows have."""
+        """The design, which gives every row its numbers."""
         found, manifest = design_of(self.study), self.folder.manifest
         if (found.rows, found.names) != (manifest.rows, manifest.names):
             raise InputError(
                 f"{self.folder.path}: its study has {found.rows} rows of {listed(found.names)}, and its manifest "
-                f"says {manifest.rows} of {listed(manifest.names)}; expected the same"
+                f"has {manifest.rows} of {listed(manifest.names)}; expected the same"
             )
         return found
 
     @property
     def of(self) -> int:
-        """How many rollouts the study has."""
+        """The number of rollouts of the study."""
         return self.folder.manifest.rows
 
     @property
     def chunks(self) -> int:
+        """The number of chunks of the study."""
         return self.folder.manifest.chunks
 
     @property
     def finished(self) -> bool:
+        """True if all chunks are complete."""
         return len(self.files) == self.chunks
 
     @cached_property
     def count(self) -> int:
-        """How many rollouts there are so far."""
+        """The number of rollouts computed so far."""
         return sum(self.folder.manifest.rows_of(number)[1] for number in self.files)
 
     @cached_property
     def failed(self) -> int:
-        """How many of them did not come to their end."""
-        return len(self.broken) if self.files else 0
+        """The number of rollouts that failed: they did not reach their end, or a function raised an error."""
+        return len(self.failed_rows) if self.files else 0
 
     @cached_property
-    def broken(self) -> Array:
-        """The rows that did not come to their end."""
+    def failed_rows(self) -> Array:
+        """The numbers of the rows that failed."""
         data = self.columns(("row", "ok"))
         rows: Array = data["row"][~data["ok"]]
         return rows
 
     @cached_property
     def rows(self) -> Any:
-        """One row for each rollout."""
-        return self._dataset(ROWS)
+        """A dataset of pyarrow with one row for each rollout."""
+        return self._dataset(ROWS_FOLDER)
 
     @cached_property
     def histories(self) -> Any:
-        """One row for each record of the rollouts that are kept whole."""
-        return self._dataset(HISTORIES) if any(HISTORIES in files for files in self.files.values()) else None
+        """A dataset of pyarrow with one row for each record of the rollouts whose histories are kept."""
+        return (
+            self._dataset(HISTORIES_FOLDER) if any(HISTORIES_FOLDER in files for files in self.files.values()) else None
+        )
 
     @property
     def varied(self) -> tuple[str, ...]:
-        """The columns of what varies."""
+        """The names of the columns of what varies."""
         return self.folder.manifest.names
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The columns of what was measured."""
-        return tuple(name for name in self.rows.schema.names if name not in (*FIXED, *self.varied))
+        """The names of the columns of what was measured."""
+        return tuple(name for name in self.rows.schema.names if name not in (*STATUS_COLUMNS, *self.varied))
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
-        """Some columns as arrays of NumPy."""
-        with self.reading():
+        """Return some columns as NumPy arrays by name."""
+        with self.read_errors():
             table = self.rows.to_table(columns=list(names))
             return {name: table.column(name).to_numpy() for name in names}
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """What pyarrow says of damaged files, in one line."""
-        arrow, _ = arrow_of()
+    def read_errors(self) -> Iterator[None]:
+        """Turn errors of pyarrow on damaged files into InputErrors of one line."""
+        arrow, _ = pyarrow_modules()
         try:
             yield
         except (arrow.ArrowException, OSError, KeyError, ValueError, MemoryError) as error:
             why = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise InputError(f"cannot read the chunks in {self.folder.path}: {why}; run the study again") from None
 
-    def indices(self, name: str) -> Indices | None:
-        """Sobol indices of a column, in the order of `varied`; None where the design has none, or nothing varies."""
+    def indices(self, name: str) -> SobolIndices | None:
+        """Return Sobol indices of a column, in the order of `varied`; None if there are none or it is constant."""
         if name not in self.wanted:
-            raise unknown("column of what was wanted:", name, self.wanted)
+            raise unknown("measured column", name, self.wanted)
         data = self.columns(("row", "ok", name))
         return indices_of(self.design, data["row"][data["ok"]], data[name][data["ok"]])
 
@@ -154,24 +158,24 @@ class Results:
         return self.rows.scanner().to_reader().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"<{self.count} of {self.of} rollouts in {self.folder.path}, {self.failed} could not go on>"
+        return f"<{self.count} of {self.of} rollouts in {self.folder.path}, {self.failed} failed>"
 
     def _dataset(self, part: str) -> Any:
-        arrow_of()
+        pyarrow_modules()
         import pyarrow.dataset  # noqa: PLC0415
 
-        chosen = [str(files[part]) for files in self.files.values() if part in files]
-        if not chosen:
-            raise InputError(f"{self.folder.path} has no whole chunk yet; run the study first")
-        with self.reading():
-            return pyarrow.dataset.dataset(chosen, format="parquet")
+        paths = [str(files[part]) for files in self.files.values() if part in files]
+        if not paths:
+            raise InputError(f"{self.folder.path} has no complete chunk yet; run the study first")
+        with self.read_errors():
+            return pyarrow.dataset.dataset(paths, format="parquet")
 
 
 def open_study(folder: str | Path, allow_functions: bool = False) -> Results:
-    """The results in a folder that `armwright sweep` or `Study.run` has made, as far as they are there.
+    """Open the results so far in a folder of `armwright sweep` or `Study.run`.
 
-    Nothing in the folder is run. Its study can be run again; its Python functions only with `allow_functions`, since a
-    folder may name any module.
+    Nothing in the folder is executed. Its study can be run again, with its Python functions only if `allow_functions`,
+    since a folder may name any module.
     """
-    found = Folder.of(folder)
-    return Results(found, found.done(range(found.manifest.chunks)), allow_functions)
+    found = Folder.open(folder)
+    return Results(found, found.complete_chunks(range(found.manifest.chunks)), allow_functions)

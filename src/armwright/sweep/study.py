@@ -1,19 +1,19 @@
-"""A study as a TOML file, or the same as a Python object: a motion, what varies in it, and what is wanted of each.
+"""Read a study: one motion, what varies in it, and what is measured. A TOML file or the same as a Python object.
 
-It has the keys of a scenario (armwright/scenario.py: robot, duration, every, q0, qd0, gravity, payload, [integrator],
+A study has the keys of a scenario (armwright/scenario: robot, duration, every, q0, qd0, gravity, payload, [integrator],
 [trajectory], [torque]), and
 
 name = "what the hand may hold"
-start = 0.0                            # when all begin
-chunk = 4096                           # rollouts of a file of results; by default as many as take some 32 MB
-target = "cuda"                        # what computes them: a card; "cpu" if nothing is said
+start = 0.0                            # the time at which all rollouts begin
+chunk = 4096                           # rollouts in one file of results; by default as many as take some 32 MB
+target = "cuda"                        # compute on a card; "cpu" by default
 
-[actuators]                            # what they weigh counts, and the report draws their curves
+[actuators]                            # their masses count, and the report draws their curves
 catalogue = "typical"
 joint2 = {motor = "typical servo 400 W", gearbox = "typical strain wave 107 N m 1:80"}
 
-[vary]                                 # whatever differs from rollout to rollout
-"payload.mass" = {uniform = [0, 3]}    # parameters of the robot, as vary= of simulate_batch knows them
+[vary]                                 # the numbers that differ between rollouts
+"payload.mass" = {uniform = [0, 3]}    # parameters of the robot, as vary= of simulate_batch has them
 "payload.com.z" = {normal = [0.1, 0.01]}
 "torque.kp" = [50, 100, 200]           # numbers of the law, for all joints or ("torque.kp.2") for one
 "q0.1" = {from = -1, to = 1, count = 5}        # q0, qd0, gravity.x .y .z, start, duration
@@ -26,21 +26,21 @@ correlations = [["payload.mass", "payload.com.z", 0.5]]
 
 [want]
 measures = ["peak_torque", "final_q"]  # docs/studies.md lists them
-functions = ["mine:worst_gap"]         # of a Python module, beside the study or installed
-within = 0.01                          # rad or m from the target where a joint has settled
-histories = ["q", "tau"]               # kept whole,
-histories_every = 100                  # of every so many rollouts
+functions = ["mine:worst_gap"]         # from a Python module in the folder of the study, or an installed one
+within = 0.01                          # rad or m from the target at which a joint has settled
+histories = ["q", "tau"]               # complete records of these,
+histories_every = 100                  # for every hundredth rollout
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,17 +50,21 @@ from armwright.model.table_reader import Reader
 from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 from armwright.robot import Robot
 
-SCENE = ("duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
-"""What a scenario says too, besides the robot."""
+if TYPE_CHECKING:
+    from armwright.sweep.results import Results
 
-KEYS = ("name", "robot", *SCENE, "start", "chunk", "target", "actuators", "vary", "design", "want")
+SCENARIO_KEYS = ("duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
+"""The keys that a study shares with a scenario, besides the robot."""
+
+STUDY_KEYS = ("name", "robot", *SCENARIO_KEYS, "start", "chunk", "target", "actuators", "vary", "design", "want")
+"""All keys of a study file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A motion, what varies in it, and what is wanted of each rollout; the arguments are the keys of a study file.
+    """A motion, what varies in it, and what is measured of each rollout; the arguments are the keys of a study file.
 
-    `file` is what messages call it, `text` what it was read from, and names of other files are relative to `folder`.
+    `file` is its name in messages and `text` its source text. Names of other files are relative to `folder`.
     """
 
     robot: str | Robot | Mapping[str, Any]
@@ -85,11 +89,14 @@ class Study:
     folder: Path = Path()
     text: str = field(default="", repr=False)
     allow_functions: bool = True
-    """Whether the Python functions that it names may be imported: not if it comes from a folder of results."""
+    """Whether its Python functions may be imported; False for a study from a folder of results."""
+
+    runner: ClassVar[Callable[..., Results]]
+    """Computes a study into a folder and opens the results; the package sets it when it is imported."""
 
     @classmethod
     def read(cls, path: str | Path) -> Study:
-        """The study of a TOML file."""
+        """Read a study from a TOML file; a ModelError names the line that is wrong."""
         if wrong := missing(path, "a study, a .toml file, or a folder of its results (docs/studies.md)"):
             raise ModelError(wrong)
         try:
@@ -100,47 +107,43 @@ class Study:
 
     @classmethod
     def parse(cls, text: str, file: str = "study", folder: Path = Path()) -> Study:
-        """The study of a text; `file` is what messages call it, and names of files are relative to `folder`."""
+        """Read a study from a text. `file` is its name in messages; names of files are relative to `folder`."""
         data = parse_toml(text, file)
-        top = Reader(data, _places(text, file, ""))
-        top.check_keys(KEYS)
+        top = Reader(data, _key_locations(text, file, ""))
+        top.check_keys(STUDY_KEYS)
         for key in ("robot", "vary"):
             top.need(key)
         if not data["robot"]:
-            top.fail("robot", f"robot = {data['robot']!r} names none; expected a packaged robot, or a file")
+            top.fail("robot", f"robot = {data['robot']!r} is empty; expected the name of a packaged robot, or a file")
         return cls(**data, file=file, folder=folder, text=text)
 
-    def run(self, folder: str | Path, **how: Any) -> Any:
-        """Compute what is missing of it into a folder, as `armwright sweep` does, and return its results.
+    def run(self, folder: str | Path, **options: Any) -> Results:
+        """Compute the missing chunks into a folder, as `armwright sweep` does, and return the results.
 
-        `threads=`, `workers=`, `cluster=` and `part=` are those of `armwright.sweep.engine.sweep`.
+        Options are threads=, workers=, cluster= and part= of `armwright.sweep.study_engine.compute_study`.
         """
-        from armwright.sweep.engine import sweep  # noqa: PLC0415  (which needs studies itself)
-        from armwright.sweep.results import open_study  # noqa: PLC0415
-
-        sweep(self, folder, **how)
-        return open_study(folder)
+        return type(self).runner(self, folder, **options)
 
     def reader(self, part: str = "") -> Reader:
-        """One of its tables, or its top, being read, with errors that name the place."""
-        where = _places(self.text, self.file, part)
-        value = getattr(self, part) if part else {key: getattr(self, key) for key in KEYS}
+        """Return a reader of one table, or of the top level, whose errors name file, line and key."""
+        where = _key_locations(self.text, self.file, part)
+        value = getattr(self, part) if part else {key: getattr(self, key) for key in STUDY_KEYS}
         if not isinstance(value, Mapping):
             raise ModelError(f"{where(None)}: {part} = {value!r} is not a table; write [{part}] and its keys below")
         return Reader(value, where)
 
     @cached_property
-    def said(self) -> dict[str, Any]:
-        """All that it says, in plain numbers, lists and texts; of a robot that is an object, its name."""
-        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name in KEYS}
-        given["robot"] = self.robot.name if isinstance(self.robot, Robot) else self.robot
-        return {key: self._plain(key, value) for key, value in given.items() if value not in (None, "", {})}
+    def plain_data(self) -> dict[str, Any]:
+        """All keys that have values, as plain numbers, lists and texts; a Robot object is replaced by its name."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name in STUDY_KEYS}
+        values["robot"] = self.robot.name if isinstance(self.robot, Robot) else self.robot
+        return {key: self._plain(key, value) for key, value in values.items() if value not in (None, "", {})}
 
     @property
     def digest(self) -> str:
-        """What tells it from others."""
+        """A hash of everything in the study; equal studies have equal digests."""
         robot = self.robot.to_toml() if isinstance(self.robot, Robot) else ""
-        return digest_of([self.said, robot, str(self.folder), self.allow_functions])
+        return digest_of([self.plain_data, robot, str(self.folder), self.allow_functions])
 
     def _plain(self, key: str, value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -155,18 +158,17 @@ class Study:
 
 
 def digest_of(data: Any) -> str:
-    """A short name for plain data, another one for other data."""
+    """Return the SHA-256 of plain data as JSON, in hexadecimal digits."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def _places(text: str, file: str, table: str) -> Any:
-    """What names the place of a key in a table of the file, with its line where there is one."""
+def _key_locations(text: str, file: str, table: str) -> Any:
+    """Return a function that names the location of a key in a table: file, line if known, table and key."""
     lines = line_numbers(text) if text else {}
     named = f"[{table}]" if table else ""
 
     def where(key: str | None) -> str:
-        shown = [key, None]
-        line = next((lines[table, 0, name] for name in shown if (table, 0, name) in lines), None)
+        line = next((lines[table, 0, name] for name in (key, None) if (table, 0, name) in lines), None)
         parts = [file, *([f"line {line}"] if line else []), " ".join(filter(None, (named, key)))]
         return ", ".join(filter(None, parts))
 

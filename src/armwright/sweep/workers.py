@@ -1,7 +1,7 @@
-"""Processes of this machine that compute chunks of a study, each at the other end of two pipes.
+"""Worker processes on this machine that compute chunks of a study; each is connected by two pipes.
 
-A worker reads numbers of chunks from one pipe and writes the chunks into the other. Pipes have no name and no address,
-so only the user who runs the study can reach them. No worker listens on a port.
+A worker reads chunk numbers from one pipe and writes chunks into the other. Pipes have no name and no address, so only
+the user who runs the study can reach them. No worker listens on a port.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from armwright.errors import ArmwrightError, InputError
-from armwright.sweep.chunks import Chunk, compute
+from armwright.sweep.chunk import Chunk, compute_chunk
 from armwright.sweep.study import Study
 
-GRACE = 1.0
-"""Seconds in which a worker may end by itself after the last chunk."""
+WORKER_EXIT_TIMEOUT = 1.0
+"""Seconds that a worker has to exit after the last chunk, before it is killed."""
 
-START = """
+WORKER_PROGRAM = """
 import os, pickle, sys
 pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # functions of a study may read, and print
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # functions of a study may read stdin and print
 os.dup2(2, 1)
 sys.path[:] = pickle.load(pipes[0])
 from armwright.sweep.workers import serve
 serve(*pipes)
 """
-"""What a worker runs, with -P: nothing is imported from the folder in which the command was started."""
+"""The Python program of a worker; -P keeps the current folder out of its imports."""
 
 
 class WorkerLostError(Exception):
-    """A worker ended before it had answered."""
+    """A worker ended before it answered."""
 
 
-class Worker:
+class WorkerProcess:
     """A process that computes chunks of one study."""
 
     def __init__(self, study: Study, digest: str) -> None:
         if not sys.executable or hasattr(sys, "frozen"):  # a frozen program would start itself
-            raise InputError("workers= starts Python, and there is none to start; expected threads=")
-        kept = (("-E", sys.flags.ignore_environment), ("-s", sys.flags.no_user_site))
-        command = [sys.executable, *(flag for flag, given in kept if given), "-P", "-c", START]
-        # a session of its own, so that Ctrl-C reaches this process alone, which then ends its workers
+            raise InputError("workers= starts Python, and this program has no Python executable; expected threads=")
+        inherited = (("-E", sys.flags.ignore_environment), ("-s", sys.flags.no_user_site))
+        command = [sys.executable, *(flag for flag, active in inherited if active), "-P", "-c", WORKER_PROGRAM]
+        # in a new session, so that Ctrl-C reaches this process alone, which then ends its workers
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "start_new_session": True}
         self._process = subprocess.Popen(command, **pipes)
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -59,22 +59,22 @@ class Worker:
             pickle.dump((study, digest), self._requests)
 
     def compute(self, number: int) -> Chunk:
-        """Return a chunk, or raise the error that it met; WorkerLostError if the process ended."""
+        """Compute a chunk; a WorkerLostError if the process ended, else the error that the worker met."""
         try:
             pickle.dump(number, self._requests)
             self._requests.flush()
             answer = pickle.load(self._answers)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
-            raise WorkerLostError(self._ending()) from None
+            raise WorkerLostError(self._exit_reason()) from None
         if isinstance(answer, Exception):
             raise answer
         assert isinstance(answer, Chunk)
         return answer
 
-    def _ending(self) -> str:
-        """How it ended, which it may be doing just now."""
+    def _exit_reason(self) -> str:
+        """Wait for the process to end, and return how it did."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(GRACE)
+            self._process.wait(WORKER_EXIT_TIMEOUT)
         self.kill()
         code = self._process.returncode
         with suppress(ValueError):
@@ -82,7 +82,7 @@ class Worker:
         return f"by signal {-code}"
 
     def kill(self) -> None:
-        """End it at once, whatever is under way."""
+        """End the process at once, also during a chunk."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._requests, self._answers):
@@ -90,26 +90,26 @@ class Worker:
                 pipe.close()
 
     def close(self) -> None:
-        """End it when nothing is under way."""
+        """End the process when it is idle."""
         with suppress(OSError):
             self._requests.close()
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(2 * GRACE)
+            self._process.wait(2 * WORKER_EXIT_TIMEOUT)
         self.kill()
 
 
-class Workers:
-    """The workers of a study, started as they are needed; `compute` may be called by several threads."""
+class WorkerPool:
+    """The worker processes of a study, started when needed; several threads may call `compute`."""
 
     def __init__(self, study: Study, digest: str) -> None:
-        self._asked = study, digest
+        self._arguments = study, digest
         self._lock = threading.Lock()
-        self._idle, self._all = list[Worker](), set[Worker]()
+        self._idle, self._all = list[WorkerProcess](), set[WorkerProcess]()
         self._ended = False
 
     def compute(self, number: int) -> Chunk:
-        """A chunk, by a worker that has nothing else to do."""
-        worker = self._take()
+        """Compute a chunk by an idle worker."""
+        worker = self._acquire()
         try:
             chunk = worker.compute(number)
         except WorkerLostError:
@@ -117,37 +117,37 @@ class Workers:
                 self._all.discard(worker)
             raise
         except Exception:
-            self._give_back(worker)
+            self._release(worker)
             raise
-        self._give_back(worker)
+        self._release(worker)
         return chunk
 
     def lost(self, error: Exception) -> bool:
-        """Whether a chunk is to be begun again after this error."""
+        """Return True if a chunk is to be computed again after this error."""
         return isinstance(error, WorkerLostError) and not self._ended
 
-    def _take(self) -> Worker:
+    def _acquire(self) -> WorkerProcess:
         with self._lock:
             if self._ended:
                 raise WorkerLostError("when the study was stopped")
             if self._idle:
                 return self._idle.pop()
-            self._all.add(worker := Worker(*self._asked))
+            self._all.add(worker := WorkerProcess(*self._arguments))
             return worker
 
-    def _give_back(self, worker: Worker) -> None:
+    def _release(self, worker: WorkerProcess) -> None:
         with self._lock:
             self._idle.append(worker)
 
     def kill(self) -> None:
-        """End all of them at once, whatever is under way."""
+        """End all workers at once, also during chunks."""
         with self._lock:
             self._ended = True
             for worker in self._all:
                 worker.kill()
 
     def close(self) -> None:
-        """End all of them when nothing is under way."""
+        """End all workers when they are idle."""
         with self._lock:
             self._ended = True
             for worker in self._all:
@@ -155,21 +155,21 @@ class Workers:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Compute the chunks that are asked for until nobody asks any more; what a worker does."""
-    warnings.simplefilter("ignore")  # the process that asks has given them already
+    """Run a worker: compute requested chunks until the pipe of requests is closed."""
+    warnings.simplefilter("ignore")  # the parent process has shown them
     study, digest = pickle.load(requests)
     numbers: queue.SimpleQueue[int | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, numbers), daemon=True).start()
-    with suppress(BrokenPipeError):  # nobody is there any more
+    with suppress(BrokenPipeError):  # the parent process has ended
         while (number := numbers.get()) is not None:
             pickle.dump(_answer(study, number, digest), answers)
             answers.flush()
 
 
 def _answer(study: Study, number: int, digest: str) -> Chunk | ArmwrightError:
-    """A chunk, or why there is none."""
+    """Return a chunk, or the error that it met."""
     try:
-        return compute(study, number, digest)
+        return compute_chunk(study, number, digest)
     except ArmwrightError as error:
         return error
     except Exception as error:
@@ -177,10 +177,10 @@ def _answer(study: Study, number: int, digest: str) -> Chunk | ArmwrightError:
 
 
 def _listen(requests: BinaryIO, numbers: queue.SimpleQueue[int | None]) -> None:
-    """Hand on what is asked for. If who asks has ended, however that went, so does this process, chunk or no chunk."""
+    """Pass requests on. If the parent process has ended, end this process too, even during a chunk."""
     with suppress(OSError, EOFError, pickle.UnpicklingError):
         while True:
             numbers.put(pickle.load(requests))
     numbers.put(None)
-    time.sleep(GRACE)
+    time.sleep(WORKER_EXIT_TIMEOUT)
     os._exit(1)

@@ -16,8 +16,8 @@ from functools import partial
 
 from armwright.learn.gym.environments import Environment, Environments
 from armwright.learn.gym.make import STEPS, named, single, vector
-from armwright.learn.gym.plant import Plant
-from armwright.learn.gym.tasks import Draw, Hold, Reach, Scene, Task, Track, nearness
+from armwright.learn.gym.robot_plant import Plant
+from armwright.learn.gym.task import Draw, Hold, Reach, Scene, Task, Track, nearness
 
 for _task in (Reach, Track, Hold):
     gymnasium.register(

@@ -14,10 +14,17 @@ from gymnasium.vector.utils import batch_space
 from armwright.algebra import Array
 from armwright.arrays import checked, numbers
 from armwright.errors import InputError, unknown
-from armwright.learn.gym import checks
-from armwright.learn.gym.plant import SMOOTH, Plant, every
-from armwright.learn.gym.streams import Streams
-from armwright.learn.gym.tasks import SLACK, Draw, Scene, Task, outside, read_only
+from armwright.learn.gym.input_checks import (
+    check_finite_rows,
+    check_parameter,
+    checked_mapping,
+    checked_rows,
+    number_array,
+    seed_list,
+)
+from armwright.learn.gym.random_streams import Streams
+from armwright.learn.gym.robot_plant import SMOOTH, Plant, every
+from armwright.learn.gym.task import SLACK, Draw, Scene, Task, outside, read_only
 from armwright.model.robot_parameters import parameter_sizes, robot_parameters
 from armwright.model.unit_vectors import unit_length_error
 from armwright.simulation.stepper import Stepper, stepper
@@ -94,7 +101,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         options   what to begin with in place of what the task draws, by name: {"target": [0.5, 0, 0.3]}, for all or
                   one for each of all environments
         """
-        chosen = dict({} if options is None else checks.by_name("options", options, '{"q": q}'))
+        chosen = dict({} if options is None else checked_mapping("options", options, '{"q": q}'))
         lanes = self._lanes(chosen.pop(MASK, None))
         self._sow(lanes, self.np_random_seed if seed is None and not self._begun else seed)
         self._begin(lanes, chosen)
@@ -114,8 +121,8 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._move(self._asked(actions))
         self._begin(np.flatnonzero(fresh), {})
         scene = self._scene()
-        rewards = checks.rows("reward", self.task.reward(scene), (self.num_envs,))
-        terminated = checks.rows("terminate", self.task.terminate(scene), (self.num_envs,), bool) | self._diverged
+        rewards = checked_rows("reward", self.task.reward(scene), (self.num_envs,))
+        terminated = checked_rows("terminate", self.task.terminate(scene), (self.num_envs,), bool) | self._diverged
         truncated = np.full(self.num_envs, self.max_episode_steps is not None) & (self._steps == self.max_episode_steps)
         rewards[fresh], terminated[fresh] = 0.0, False
         self._ended = terminated | truncated
@@ -128,7 +135,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         """The environments that are to be reset."""
         if mask is None:
             return np.arange(self.num_envs)
-        chosen = checks.array(MASK, mask, bool)
+        chosen = number_array(MASK, mask, bool)
         if chosen.shape != (self.num_envs,):
             raise InputError(f"{MASK} has shape {chosen.shape}; expected ({self.num_envs},), one for each environment")
         if not self._begun:
@@ -138,7 +145,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
     def _sow(self, lanes: Array, seed: int | Sequence[int | None] | None) -> None:
         if seed is None:
             return
-        each = checks.seeds(seed, self.num_envs)
+        each = seed_list(seed, self.num_envs)
         if not np.ndim(seed):  # type: ignore[arg-type]
             super().reset(seed=each[0])
         sown = {int(i): value for i in lanes if (value := each[i]) is not None}
@@ -164,7 +171,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._tau = total = self.plant.torques(self._q, self._qd, action)
         if self.task.disturb is not None:
             pushed = self.task.disturb(self._scene())
-            total = total + checks.rows("disturb", pushed, self._qd.shape)
+            total = total + checked_rows("disturb", pushed, self._qd.shape)
         q, qd, good = self.stepper.step(self._q, self._qd, total, threads=self.threads, raises=False)
         good = good & every(np.abs(qd) < FASTEST) & ~self._diverged
         if self.plant.robot.loops:
@@ -182,7 +189,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         if not len(lanes):
             return
         draw = Draw(self.plant, self.task, self._streams, lanes, options)
-        drawn = dict(checks.by_name("reset", self.task.reset(draw), '{"q": draw.positions()}'))
+        drawn = dict(checked_mapping("reset", self.task.reset(draw), '{"q": draw.positions()}'))
         drawn.setdefault("qd", np.zeros((len(lanes), self.plant.robot.n)))
         for name in options:
             if name not in drawn:
@@ -209,10 +216,10 @@ class Environments(VectorEnv):  # type: ignore[misc]
         rows |= {name: array.shape[1:] for name, array in self._given.items()}
         found = {}
         for name, value in drawn.items():
-            given = checks.array(f"{name!r} of reset", value)
-            found[name] = checks.rows(f"{name!r} of reset", given, (count, *rows.get(name, given.shape[1:])))
+            given = number_array(f"{name!r} of reset", value)
+            found[name] = checked_rows(f"{name!r} of reset", given, (count, *rows.get(name, given.shape[1:])))
             if name in varied:
-                checks.parameter(name, found[name])
+                check_parameter(name, found[name])
             elif name in self._parameters:
                 raise InputError(f"reset gives {name!r}, a parameter of {robot.name}; expected it in vary=({name!r},)")
         self._check_beginning(found["q"])
@@ -244,23 +251,23 @@ class Environments(VectorEnv):  # type: ignore[misc]
         return Scene(self.plant, self.task, q, qd, tau, action, steps, diverged, given)
 
     def _observed(self, scene: Scene) -> Array:
-        seen = checks.array("observe", self.task.observe(scene)).copy("K")
+        seen = number_array("observe", self.task.observe(scene)).copy("K")
         if seen.dtype != np.float32:
             with np.errstate(over="ignore"):  # what becomes infinite is told
                 seen = seen.astype(np.float32)
         if seen.ndim != 2 or len(seen) != self.num_envs or self._width not in (None, seen.shape[1]):
             wanted = "numbers)" if self._width is None else f"{self._width}), as at first"
             raise InputError(f"observe has shape {seen.shape}; expected ({self.num_envs}, {wanted}")
-        checks.finite("observe", seen)
+        check_finite_rows("observe", seen)
         return seen
 
     def _told(self, scene: Scene) -> dict[str, Any]:
         """What is told besides, and, as Gymnasium has it, of whom it is: of all."""
         told: dict[str, Any] = {"diverged": self._diverged.copy()}
-        for name, value in checks.by_name("report", self.task.report(scene), '{"distance": scene.distance}').items():
+        for name, value in checked_mapping("report", self.task.report(scene), '{"distance": scene.distance}').items():
             if name in told or name.startswith("_"):
                 raise InputError(f"report gives {name!r}; expected a name of its own, without an underscore before it")
-            told[name] = found = np.array(checks.array(f"{name!r} of report", value, object))
+            told[name] = found = np.array(number_array(f"{name!r} of report", value, object))
             if found.shape[:1] != (self.num_envs,):
                 raise InputError(f"report gives {name!r} of shape {found.shape}; expected ({self.num_envs}, ...)")
         return told | {f"_{name}": np.ones(self.num_envs, bool) for name in told}
@@ -280,7 +287,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
     ) -> tuple[Array, dict[str, Any]]:
         """As that of `Environments`; options are those of one."""
         if seed is not None:
-            super().reset(seed=checks.seeds(seed, 1)[0])
+            super().reset(seed=seed_list(seed, 1)[0])
         seen, told = self.alone.reset(seed=seed, options=options)
         return seen[0], _of_one(told)
 

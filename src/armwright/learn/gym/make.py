@@ -11,10 +11,10 @@ from gymnasium.utils import seeding
 
 from armwright.arrays import whole_number
 from armwright.errors import InputError, unknown
-from armwright.learn.gym.checks import number
 from armwright.learn.gym.environments import Environment, Environments
-from armwright.learn.gym.plant import Plant
-from armwright.learn.gym.tasks import Hold, Reach, Task, Track
+from armwright.learn.gym.input_checks import check_number
+from armwright.learn.gym.robot_plant import Plant
+from armwright.learn.gym.task import Hold, Reach, Task, Track
 from armwright.load import load
 from armwright.robot import Robot
 
@@ -57,7 +57,7 @@ def vector(
     if not isinstance(task, Task):
         raise InputError(f"task is {task!r}; expected a Task, such as Reach()")
     for name, value in (("dt", dt), ("response", response)):
-        number(name, value, lambda x: x > 0, "seconds, more than zero")
+        check_number(name, value, lambda x: x > 0, "seconds, more than zero")
     if response < dt and action != "torque":
         raise InputError(f"response = {response:g} s: expected dt = {dt:g} s or more, or it would overshoot")
     plant = Plant(robot if isinstance(robot, Robot) else load(robot), task.frame, action, float(dt), float(response))

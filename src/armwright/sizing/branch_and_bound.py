@@ -26,7 +26,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.progress import heard
-from armwright.sizing.judge import CRITERIA, Asked, Numbers, Terms, fits
+from armwright.sizing.criteria import CRITERIA, Asked, Numbers, Terms, fits
 from armwright.sizing.loads import JointLoad
 
 CHUNK = 64

@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.actuators.actuator import CylinderLever, Hydraulic
 from armwright.algebra import Array
-from armwright.sizing.judge import Asked, Terms
+from armwright.sizing.criteria import Asked, Terms
 from armwright.sizing.loads import JointLoad
 
 

@@ -24,18 +24,18 @@ FROM_ZERO = ("mass", "viscous", "coulomb", "armature")
 """Parameters of a robot that are never negative."""
 
 
-def number(name: str, value: object, good: Callable[[float], bool], wanted: str) -> None:
+def check_number(name: str, value: object, good: Callable[[float], bool], wanted: str) -> None:
     """Refuse what is no finite number, or not one of those that are wanted."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not math.isfinite(value) or not good(value):  # type: ignore[arg-type]
         raise InputError(f"{name} = {value!r}: expected {wanted}")
 
 
-def share(name: str, value: object) -> None:
-    number(name, value, lambda x: 0 < x <= 1, "a share of the ranges of the joints, more than 0 and up to 1")
+def check_share(name: str, value: object) -> None:
+    check_number(name, value, lambda x: 0 < x <= 1, "a share of the ranges of the joints, more than 0 and up to 1")
 
 
-def array(name: str, value: object, dtype: type = float) -> Array:
+def number_array(name: str, value: object, dtype: type = float) -> Array:
     """What is given as an array, if it holds what is asked for: no text, complex number or masked entry."""
     kinds, wanted = KINDS[dtype]
     try:
@@ -48,7 +48,7 @@ def array(name: str, value: object, dtype: type = float) -> Array:
     return found
 
 
-def finite(name: str, found: Array) -> None:
+def check_finite_rows(name: str, found: Array) -> None:
     """Refuse rows of which one is nan or infinite."""
     if not np.isfinite(found).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(found))[0])
@@ -58,24 +58,24 @@ def finite(name: str, found: Array) -> None:
         )
 
 
-def rows(name: str, value: object, shape: tuple[int, ...], dtype: type = float) -> Array:
+def checked_rows(name: str, value: object, shape: tuple[int, ...], dtype: type = float) -> Array:
     """A copy of what is given, one row for each environment, all of it finite."""
-    found: Array = np.array(array(name, value, dtype), dtype)
+    found: Array = np.array(number_array(name, value, dtype), dtype)
     if found.shape != shape:
         raise InputError(f"{name} has shape {found.shape}; expected {shape}, a row for each environment")
     if dtype is float:
-        finite(name, found)
+        check_finite_rows(name, found)
     return found
 
 
-def by_name(name: str, value: object, example: str) -> Mapping[str, Any]:
+def checked_mapping(name: str, value: object, example: str) -> Mapping[str, Any]:
     """What is given, if it has names."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InputError(f"{name} is {value!r}; expected arrays by name, such as {example}")
     return value
 
 
-def parameter(name: str, value: Array) -> None:
+def check_parameter(name: str, value: Array) -> None:
     """Refuse parameters that no robot has."""
     field = name.rpartition(".")[2]
     if field in FROM_ZERO and (value < 0).any():
@@ -89,7 +89,7 @@ def parameter(name: str, value: Array) -> None:
             )
 
 
-def seeds(seed: object, count: int) -> list[int | None]:
+def seed_list(seed: object, count: int) -> list[int | None]:
     """A seed for each environment, None for those that go on drawing: seed + i, or the i-th of a list."""
     if isinstance(seed, Integral):
         first = whole_number("seed", seed, 0)

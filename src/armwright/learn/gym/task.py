@@ -20,9 +20,9 @@ from armwright.algebra import Array
 from armwright.arrays import check_finite, whole_number
 from armwright.errors import InputError, unknown
 from armwright.lazy import cached_property
-from armwright.learn.gym import checks
-from armwright.learn.gym.plant import Plant
-from armwright.learn.gym.streams import Streams, normal
+from armwright.learn.gym.input_checks import check_number, check_share, number_array
+from armwright.learn.gym.random_streams import Streams, normal
+from armwright.learn.gym.robot_plant import Plant
 from armwright.model.unit_vectors import unit_length_error
 from armwright.trajectory import Trajectory
 
@@ -109,7 +109,7 @@ class Draw:
         if name not in self.options:
             return np.asarray(drawn)
         shape = (len(self.streams), *np.shape(drawn)[1:])
-        given = checks.array(f"option {name!r} of reset", self.options[name])
+        given = number_array(f"option {name!r} of reset", self.options[name])
         try:
             return np.broadcast_to(given, shape)[self.lanes].astype(float)
         except ValueError:
@@ -119,7 +119,7 @@ class Draw:
 
     def uniform(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, shape: int | tuple[int, ...] = ()) -> Array:
         """Numbers in [low, high), (count, *shape)."""
-        size, least, most = _shape(shape), checks.array("low", low), checks.array("high", high)
+        size, least, most = _shape(shape), number_array("low", low), number_array("high", high)
         unit = self.streams.unit(self.lanes, math.prod(size)).reshape(self.count, *size)
         try:
             found: Array = least + unit * (most - least)
@@ -139,7 +139,7 @@ class Draw:
 
     def positions(self, share: float = 1.0) -> Array:
         """Positions (count, nq) in the middle `share` of the range of every joint."""
-        checks.share("share", share)
+        check_share("share", share)
         q = self.plant.positions(self.streams.unit(self.lanes, self.plant.numbers), share)
         for _ in range(TRIES):
             if not len(left := np.flatnonzero(~self.plant.closed(q))):
@@ -180,7 +180,7 @@ def nearness(distance: Array, tolerance: float, far: float) -> Array:
 
 
 def _check_tolerance(value: float) -> None:
-    checks.number("tolerance", value, lambda x: x > 0, "radians or metres, more than zero")
+    check_number("tolerance", value, lambda x: x > 0, "radians or metres, more than zero")
 
 
 def _beside(*columns: Array) -> Array:
@@ -287,8 +287,8 @@ class Reach(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_tolerance(self.tolerance)
-        checks.share("start", self.start)
-        checks.share("spread", self.spread)
+        check_share("start", self.start)
+        check_share("spread", self.spread)
 
     def check(self, plant: Plant) -> None:
         if plant.floating and self.reset is _drawn_target:
@@ -456,9 +456,9 @@ class Hold(Task):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_tolerance(self.tolerance)
-        checks.number("push", self.push, lambda x: x >= 0, "rad/s^2 or m/s^2, zero or more")
-        checks.number("every", self.every, lambda x: x > 0, "seconds, more than zero")
-        checks.number("payload", self.payload, lambda x: x >= 0, "kg, zero or more")
+        check_number("push", self.push, lambda x: x >= 0, "rad/s^2 or m/s^2, zero or more")
+        check_number("every", self.every, lambda x: x > 0, "seconds, more than zero")
+        check_number("payload", self.payload, lambda x: x >= 0, "kg, zero or more")
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -471,7 +471,7 @@ class Hold(Task):
             )
         if self.pose is None:
             return
-        pose = checks.array("pose", self.pose)
+        pose = number_array("pose", self.pose)
         if pose.shape != (plant.robot.nq,):
             raise InputError(
                 f"pose has shape {pose.shape}; expected ({plant.robot.nq},), a position of {plant.robot.name}"

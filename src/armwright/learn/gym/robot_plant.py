@@ -13,7 +13,7 @@ from armwright.errors import ArmwrightError, InputError, LimitWarning, listed, u
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.lazy import cached_property
-from armwright.learn.gym.streams import Streams, normal
+from armwright.learn.gym.random_streams import Streams, normal
 from armwright.mechanism import FREEDOMS
 from armwright.model.records import JointModel
 from armwright.robot import Robot

@@ -13,7 +13,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.arrays import package
 from armwright.errors import InputError, SimulationError
-from armwright.learn.differentiable import Code, check_seeds
+from armwright.learn.differentiable_functions import Code, check_seeds
 from armwright.simulation import Stepper
 
 Pull = Callable[[Sequence[Array], Sequence[Array], int], tuple[Array, ...]]
