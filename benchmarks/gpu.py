@@ -26,7 +26,7 @@ import numpy as np
 
 import armwright as aw
 from armwright.backends.interface import backend
-from armwright.evaluate import Subject, loop_kernel
+from armwright.evaluate import EvaluatedProblem, loop_kernel
 from armwright.formulations.problem import PROBLEMS as TABLE
 from armwright.model.frame_change import zero_placement
 from armwright.model.urdf_writer import urdf_text
@@ -101,7 +101,7 @@ def looped(arm: aw.Robot, problem: str, dtype: str) -> Any:
     """The kernel of a chain that goes along its joints, however short it is."""
     record = TABLE[problem]
     assert record.loop is not None
-    return loop_kernel(backend("cuda"), record.loop, Subject(arm, record, np.dtype(dtype)), ())
+    return loop_kernel(backend("cuda"), record.loop, EvaluatedProblem(arm, record, np.dtype(dtype)), ())
 
 
 def rate(

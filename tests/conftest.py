@@ -18,7 +18,7 @@ from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find, pr
 from armwright.model.followers import split_followers
 from armwright.model.mimic import Mimic
 from armwright.robot import random_tree
-from armwright.trace import form
+from armwright.trace import evaluation_strategy
 
 os.environ.pop("COLUMNS", None)  # which workers of pytest-xdist have, and commands would keep to
 
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A name in this cache holds the program, the code that wrote it, the CPU and the versions, so what changed is compiled anew.
     """
-    compiler.HERE = sys.maxsize
+    compiler.MAX_COMPILED_HERE = sys.maxsize
     if "ARMWRIGHT_CACHE" not in os.environ:
         os.environ["ARMWRIGHT_CACHE"] = str(kept_folder("code"))
 
@@ -77,7 +77,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulations run as they are written, on many robots, without waiting for a compiler."""
-    monkeypatch.setattr(form, "UNROLLED", 0)
+    monkeypatch.setattr(evaluation_strategy, "MAX_UNROLLED_JOINTS", 0)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from on_cpu import compiled
 
 from armwright.backends.cuda.codegen import rollout
 from armwright.backends.interface import Backend, HostRollout
-from armwright.backends.interpreter import Interpreted, Swept
+from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop
 
 
 class Travelling(HostRollout):
@@ -48,5 +48,5 @@ def _known(text: str) -> Any:
         return compiled(text, Path(folder))
 
 
-BACKEND = Backend(kernel=Interpreted, loop=Swept, rollout=Travelling)
+BACKEND = Backend(kernel=InterpretedKernel, loop=InterpretedLoop, rollout=Travelling)
 """As a backend: motions by the text for a card, all else by the interpreter."""

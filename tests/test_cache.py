@@ -55,7 +55,9 @@ def filled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[np.ndarr
 
 def forged(folder: Path, name: str, code: bytes) -> bytes:
     """A file with a right signature, by somebody who knows the key."""
-    return cache.FORMAT + hmac.digest((folder / "key").read_bytes(), name.encode() + b"\n" + code, "sha256") + code
+    return (
+        cache.CACHE_HEADER + hmac.digest((folder / "key").read_bytes(), name.encode() + b"\n" + code, "sha256") + code
+    )
 
 
 def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -82,7 +84,7 @@ def test_foreign_content_with_a_right_checksum_is_not_run(
 ) -> None:
     made, (one, two) = filled(folder, monkeypatch)
     whole = one.read_bytes()
-    start = len(cache.FORMAT) + 32
+    start = len(cache.CACHE_HEADER) + 32
     own, other = whole[start:], two.read_bytes()[start:]
     code = {
         "another robot's code": other,
@@ -104,7 +106,7 @@ def test_foreign_content_without_the_key_is_not_even_looked_at(
     name = one.name.encode()
     code = name + b"garbage" * 100 if kind == "its name and garbage" else whole[44 : len(whole) // 2] + name
     for checksum in (hashlib.sha256(name + b"\n" + code).digest(), hmac.digest(b"", name + b"\n" + code, "sha256")):
-        one.write_bytes(cache.FORMAT + checksum + code)
+        one.write_bytes(cache.CACHE_HEADER + checksum + code)
         assert cache.read(one.name) is None
         assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
         assert one.read_bytes() == whole
@@ -177,7 +179,7 @@ def test_what_differs_by_rounding_alone_is_no_cause_for_alarm(folder: Path, monk
     """Compiling anew gives the same code, which is then used without a word."""
     made, (one, _) = filled(folder, monkeypatch)
     whole = one.read_bytes()
-    monkeypatch.setattr("armwright.backends.llvm.trial._alike", lambda got, expected: False)
+    monkeypatch.setattr("armwright.backends.llvm.code_check._alike", lambda got, expected: False)
     assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
     assert one.read_bytes() == whole
 
@@ -264,7 +266,7 @@ def test_an_unknown_choice_is_none(choice: object, folder: Path, monkeypatch: py
 
 
 def test_the_oldest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "LIMIT", 5000)
+    monkeypatch.setattr(cache, "MAX_CACHE_BYTES", 5000)
     names = [f"{i:064x}" for i in range(4)]
     for age, name in enumerate(names):
         cache.write(name, bytes(1000) + name.encode())
@@ -286,11 +288,11 @@ cache.write("a" * 64, b"code")
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode < 0
     (left,) = (file for file in folder.iterdir() if file.name != "key")
-    monkeypatch.setattr(cache, "_unswept", [cache.LIMIT])
+    monkeypatch.setattr(cache, "_unswept", [cache.MAX_CACHE_BYTES])
     cache.write("b" * 64, b"code")
     assert left.exists()  # it might still be written to
     os.utime(left, (1, 1))
-    monkeypatch.setattr(cache, "_unswept", [cache.LIMIT])
+    monkeypatch.setattr(cache, "_unswept", [cache.MAX_CACHE_BYTES])
     cache.write("b" * 64, b"code")
     assert {f.name for f in folder.iterdir()} == {"b" * 64, "key"}
 

@@ -23,7 +23,7 @@ from armwright.formulations import problem_of
 from armwright.graph import Graph
 from armwright.graph.program import Program
 from armwright.model import description
-from armwright.trace import choose
+from armwright.trace import cheapest as search
 
 PUMA = aw.load("puma560")
 
@@ -181,9 +181,9 @@ def test_a_first_call_does_nothing_twice(
     """With an empty cache: every candidate, and every other way to have the best of them, traced once on one mechanism."""
     monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
     built, choices = [], []
-    build, trace = description.Mechanism, choose.traced
+    build, trace = description.Mechanism, search.trace
     monkeypatch.setattr(description, "Mechanism", lambda **parts: built.append(parts) or build(**parts))
-    monkeypatch.setattr(choose, "traced", lambda f, asked, choice: choices.append(choice) or trace(f, asked, choice))
+    monkeypatch.setattr(search, "trace", lambda f, asked, choice: choices.append(choice) or trace(f, asked, choice))
     arm = replace(aw.load(name))  # a new one, of which nothing is known yet
     built.clear()
     record = problem_of(problem)
@@ -317,7 +317,7 @@ def test_after_many_programs_another_process_compiles(monkeypatch: pytest.Monkey
     """To the same bytes; where none can be started, it is done here."""
     text = aw.compile(PUMA, "bias").source
     here = compiler.compiled(text)
-    monkeypatch.setattr(compiler, "HERE", 0)
+    monkeypatch.setattr(compiler, "MAX_COMPILED_HERE", 0)
     with monkeypatch.context() as context:
         context.setattr(compiler, "_compiled", lambda *_: pytest.fail("compiled in this process"))
         assert compiler.compiled(text) == here
@@ -454,7 +454,7 @@ def test_whoever_waits_for_the_compiler_is_told(
     terminal = io.StringIO()
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(compiler, "PATIENCE", 0.01)
+    monkeypatch.setattr(compiler, "PATIENCE_SECONDS", 0.01)
     monkeypatch.setattr(compiler, "_here_or_elsewhere", lambda text: time.sleep(0.1) or b"")
     with caplog.at_level("INFO", "armwright"):
         compiler.compiled("a\nb\n")

@@ -19,19 +19,19 @@ from armwright.backends.cuda.codegen import chain_sweep
 from armwright.backends.cuda.host import device
 from armwright.backends.cuda.kernels import kernel, launch_limits, soa_kernel, transpose
 from armwright.backends.cuda.kernels.kernel import ANY, ROW, SIDE, Layout
-from armwright.backends.interpreter import Interpreted
+from armwright.backends.interpreter import InterpretedKernel
 from armwright.errors import ArmwrightError
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Graph
 from armwright.graph.program import Program
-from armwright.trace.choose import cheapest
-from armwright.trace.loops import LONG_MECHANISMS
-from armwright.trace.tracing import Request
+from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.cheapest import cheapest
+from armwright.trace.tracing import TraceRequest
 
 pytestmark = pytest.mark.usefixtures("card")
 
 RR = aw.load("rr")
-RR_INVERSE = Request("inverse_dynamics", RR)
+RR_INVERSE = TraceRequest("inverse_dynamics", RR)
 SINGLE, DOUBLE = "float32", "float64"
 
 
@@ -189,7 +189,7 @@ def test_the_text_is_that_of_the_layout(monkeypatch: pytest.MonkeyPatch) -> None
 def test_equations_have_the_shared_memory_that_is_left() -> None:
     """Of all threads of a processor, beside what they read where that is fetched."""
     short, long = (
-        cheapest(Request("forward_dynamics_derivatives", aw.load(name), looped=True)).program
+        cheapest(TraceRequest("forward_dynamics_derivatives", aw.load(name), looped=True)).program
         for name in ("stanford", "puma560")
     )
     assert [kernel.ahead(short, double) for double in (False, True)] == [True, False]
@@ -376,7 +376,7 @@ def copies(dtype: str = DOUBLE) -> tuple[Straight, list[np.ndarray], np.ndarray,
     program = written_out(cheapest(RR_INVERSE).program)
     arrays = [np.random.default_rng(k).uniform(-1, 1, (5, 2)).astype(dtype) for k in range(3)]
     meant, out = np.empty((5, 2), dtype), np.zeros((5, 2), dtype)
-    Interpreted(program, dtype).run(arrays, meant)
+    InterpretedKernel(program, dtype).run(arrays, meant)
     return Straight(program, dtype), arrays, meant, out
 
 

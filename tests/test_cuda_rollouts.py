@@ -12,7 +12,7 @@ import pytest
 import armwright as aw
 from armwright.backends.cuda.host.device import cupy
 from armwright.backends.cuda.kernels.random_numbers import fill
-from armwright.draws import ONCE, draws
+from armwright.draws import FIRST_INSTANT, draws
 from armwright.errors import ArmwrightError
 from armwright.robot import random_tree
 from armwright.simulation.rollouts import stop_all
@@ -75,7 +75,7 @@ def test_drawn_numbers_are_the_same_bit_by_bit(dtype: str) -> None:
     count, index = 100_000, np.arange(100_000)
     for drawn in (draws(5).uniform(-1, 2), draws(5).normal(0.5, 3.0)):
         (column,), out = drawn.columns("x", 1), cupy().empty(count, dtype)
-        for which, turns in ((7, ONCE), (7, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
+        for which, turns in ((7, FIRST_INSTANT), (7, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
             fill(out[None], column, which, turns)
             np.testing.assert_array_equal(cupy().asnumpy(out), column.numbers(which, count, turns)[0].astype(dtype))
 

@@ -18,15 +18,15 @@ from armwright.backends.cuda.backend import NONE, Looped, Straight
 from armwright.backends.cuda.codegen import chain_sweep, outlined_parts, output_partition
 from armwright.backends.cuda.host.device import Array
 from armwright.backends.cuda.kernels import bulk_copy, kernel, launch_limits, transpose
-from armwright.backends.interpreter import Interpreted, Swept
+from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Graph
 from armwright.graph.program import Program
 from armwright.integrate import method
 from armwright.simulation.motion_programs import step_derivatives_program, step_gradient_program, step_program
-from armwright.trace.choose import cheapest
-from armwright.trace.loops import LONG_MECHANISMS
-from armwright.trace.tracing import Request
+from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.cheapest import cheapest
+from armwright.trace.tracing import TraceRequest
 
 STATES = 5
 GOLDEN = Path(__file__).parent / "golden" / "rr_inverse_dynamics.cu"
@@ -52,7 +52,7 @@ def held_to_interpreter(
 ) -> None:
     arrays = states_of(program, dtype, last)
     expected = np.empty((STATES, program.results), dtype)
-    assert Interpreted(program, dtype).run(arrays, expected)
+    assert InterpretedKernel(program, dtype).run(arrays, expected)
     found, code = np.empty_like(expected), Straight(program, dtype)
     assert on_cpu.computed(code, text or code.source, folder, arrays, found).all()
     scale = np.abs(expected).max(axis=1, keepdims=True)
@@ -63,12 +63,12 @@ def held_to_interpreter(
 
 TREE = aw.robot.random_tree(4, 5)
 PLAIN = {
-    "chain, prismatic": Request("inverse_dynamics", aw.load("stanford")),
-    "tree": Request("forward_dynamics", TREE),
-    "free base": Request("inverse_dynamics", aw.robot.random_tree(2, 4, floating=True)),
-    "wrenches": Request("inverse_dynamics", aw.load("rr"), ("tip_wrench", "link_wrenches")),
-    "vary": Request("forward_dynamics", aw.load("rr"), (), ("payload.mass", "gravity")),
-    "a number that no state changes": Request("mass_matrix", aw.load("rr")),
+    "chain, prismatic": TraceRequest("inverse_dynamics", aw.load("stanford")),
+    "tree": TraceRequest("forward_dynamics", TREE),
+    "free base": TraceRequest("inverse_dynamics", aw.robot.random_tree(2, 4, floating=True)),
+    "wrenches": TraceRequest("inverse_dynamics", aw.load("rr"), ("tip_wrench", "link_wrenches")),
+    "vary": TraceRequest("forward_dynamics", aw.load("rr"), (), ("payload.mass", "gravity")),
+    "a number that no state changes": TraceRequest("mass_matrix", aw.load("rr")),
 }
 
 
@@ -79,14 +79,14 @@ def test_plain_programs(case: str, dtype: str, tmp_path: Path) -> None:
 
 
 def test_large_angles_are_done_again_and_what_is_not_finite_is_told(tmp_path: Path) -> None:
-    program = cheapest(Request("inverse_dynamics", aw.load("rr"))).program
+    program = cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program
     arrays = states_of(program, "float64")
     arrays[0][1] = 3e6, -2e9
     arrays[1][3] = np.nan
     expected, code = np.empty((STATES, program.results)), Straight(program, "float64")
     found = np.empty_like(expected)
     with np.errstate(all="ignore"):
-        Interpreted(program, "float64").run(arrays, expected)
+        InterpretedKernel(program, "float64").run(arrays, expected)
     good = on_cpu.computed(code, code.source, tmp_path, arrays, found)
     assert good.tolist() == [True, True, True, False, True]
     assert np.isnan(found[3]).all()
@@ -95,7 +95,7 @@ def test_large_angles_are_done_again_and_what_is_not_finite_is_told(tmp_path: Pa
 
 def test_the_text_of_a_kernel_is_what_it_was() -> None:
     """Run with ARMWRIGHT_GOLDEN=update to write it anew, and look at what has changed."""
-    made = Straight(written_out(cheapest(Request("inverse_dynamics", aw.load("rr"))).program), "float32").source
+    made = Straight(written_out(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program), "float32").source
     if os.environ.get("ARMWRIGHT_GOLDEN") == "update":
         GOLDEN.write_text(made, encoding="utf-8")
     assert made == GOLDEN.read_text(encoding="utf-8")
@@ -117,7 +117,7 @@ needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on
 @pytest.mark.parametrize("rows", [False, True])
 def test_nvcc_compiles_kernels_without_spilling(rows: bool, tmp_path: Path) -> None:
     """In parts: the derivatives of seven joints as a whole would spill two kilobytes."""
-    program = written_out(cheapest(Request("inverse_dynamics_derivatives", aw.load("panda"))).program)
+    program = written_out(cheapest(TraceRequest("inverse_dynamics_derivatives", aw.load("panda"))).program)
     layout = kernel.Layout((kernel.ROW if rows else kernel.ANY,) * len(program.sizes), kernel.ANY)
     text = kernel.text(program, layout, double=True)
     assert spilled(text, tmp_path) < 200
@@ -127,7 +127,7 @@ def test_nvcc_compiles_kernels_without_spilling(rows: bool, tmp_path: Path) -> N
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize("way", ["fetched at once", "copied in bulk", "staged by warps"])
 def test_nvcc_compiles_every_way_to_read_states(way: str, double: bool, tmp_path: Path) -> None:
-    program = written_out(cheapest(Request("inverse_dynamics", aw.load("rr"))).program)
+    program = written_out(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program)
     side, row = ((kind,) * len(program.sizes) for kind in (kernel.SIDE, kernel.ROW))
     layout = {
         "fetched at once": kernel.Layout(side, kernel.SIDE, pairs=not double),
@@ -153,7 +153,7 @@ def test_nvcc_compiles_long_programs_that_fetch_what_they_read(
     double: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel, "LONG", 10)
-    program = written_out(cheapest(Request("inverse_dynamics", aw.load("rr"))).program)
+    program = written_out(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program)
     layout = kernel.Layout((kernel.SIDE,) * len(program.sizes), kernel.SIDE, fetched=True)
     assert not spilled(kernel.text(program, layout, double), tmp_path)
     assert not spilled(transpose.text(double), tmp_path)
@@ -161,13 +161,13 @@ def test_nvcc_compiles_long_programs_that_fetch_what_they_read(
 
 @pytest.mark.usefixtures("card")
 def test_rows_too_long_for_shared_memory_are_laid_after_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = written_out(cheapest(Request("mass_matrix", aw.load("rr"))).program)
+    program = written_out(cheapest(TraceRequest("mass_matrix", aw.load("rr"))).program)
     monkeypatch.setattr(launch_limits, "SHARED", 0)
     monkeypatch.setattr(transpose, "LEAST", 0)
     monkeypatch.setattr(transpose, "MOST", 2 * 8 * program.results)  # two states at a time
     (q,), made = states_of(program, "float64"), Straight(program, "float64")
     expected, good = np.empty((STATES, program.results)), far(np.zeros(STATES, bool))
-    Interpreted(program, "float64").run([q], expected)
+    InterpretedKernel(program, "float64").run([q], expected)
     found = far(np.zeros_like(expected))
     apart = far(np.repeat(q, 2, axis=1))[:, ::2]
     for given in (far(q), far(q, order="F"), apart):
@@ -182,7 +182,7 @@ def test_rows_too_long_for_shared_memory_are_laid_after_they_are_computed(monkey
 
 @needs_nvcc
 def test_nvcc_compiles_equations_in_shared_memory(tmp_path: Path) -> None:
-    program = cheapest(Request("forward_dynamics_derivatives", aw.load("puma560"), looped=True)).program
+    program = cheapest(TraceRequest("forward_dynamics_derivatives", aw.load("puma560"), looped=True)).program
     layout = kernel.Layout(
         (kernel.SIDE,) * len(program.sizes), kernel.SIDE, tile=kernel.tile(program, False, 222 << 10)
     )
@@ -232,7 +232,7 @@ def test_derivatives_of_large_robots_stand_apart(tmp_path: Path, monkeypatch: py
 )
 def test_equations_are_solved(name: str, problem: str, dtype: str, tmp_path: Path) -> None:
     robot = aw.robot.random_tree(2, 6, floating=True) if name == "tree" else aw.load(name)
-    program = cheapest(Request(problem, robot, looped=True)).program
+    program = cheapest(TraceRequest(problem, robot, looped=True)).program
     assert program.equations is not None
     held_to_interpreter(program, dtype, tmp_path)
     double = dtype == "float64"
@@ -243,7 +243,7 @@ def test_equations_are_solved(name: str, problem: str, dtype: str, tmp_path: Pat
 
 
 def test_what_keeps_too_much_is_computed_in_parts(tmp_path: Path) -> None:
-    program = cheapest(Request("inverse_dynamics_derivatives", aw.load("panda"))).program
+    program = cheapest(TraceRequest("inverse_dynamics_derivatives", aw.load("panda"))).program
     whole = output_partition.part(program, range(len(program.outputs)))
     ((_, parts),) = output_partition.stages(program, double=True)
     assert len(parts) > 1
@@ -259,7 +259,7 @@ def test_what_is_too_long_for_one_function_is_written_in_chapters(
     for name, number in (("LONGEST", 100), ("CROWDED", 100), ("LENGTH", 60)):
         monkeypatch.setattr(outlined_parts, name, number)
     monkeypatch.setattr("armwright.backends.cuda.codegen.writer.MANY", 4)
-    program = cheapest(Request("mass_matrix", TREE)).program
+    program = cheapest(TraceRequest("mass_matrix", TREE)).program
     ((_, (whole,)),) = output_partition.stages(program, double=True)
     made, room = outlined_parts.chapters(whole, double=True)
     assert len(made) > 2
@@ -267,7 +267,7 @@ def test_what_is_too_long_for_one_function_is_written_in_chapters(
     assert [chapter.turns for chapter in made] == [True, *[False] * (len(made) - 1)]
     assert max(place for chapter in made for place in chapter.left.values()) == room - 1
     held_to_interpreter(program, "float64", tmp_path)
-    held_to_interpreter(cheapest(Request("forward_dynamics", TREE)).program, "float32", tmp_path)
+    held_to_interpreter(cheapest(TraceRequest("forward_dynamics", TREE)).program, "float32", tmp_path)
     monkeypatch.setattr(kernel, "LONGEST", 100)
     text = Straight(program, "float64").source
     assert all(f"__launch_bounds__(128, 2) {name}(" in text for name in ("run", "again"))  # or 32 registers are taken
@@ -294,7 +294,7 @@ def test_sweeps_along_a_chain(problem: str, loaded: bool, dtype: str, tmp_path: 
     arrays[0][1] = 2e6  # an angle that is done again
     arrays[1][2] = np.inf
     with np.errstate(all="ignore"):
-        assert not Swept(rolled, tables, dtype).run(arrays, expected)
+        assert not InterpretedLoop(rolled, tables, dtype).run(arrays, expected)
     code = Looped(rolled, tables, dtype)
     threads, good, bad = 2, np.zeros(STATES, np.uint8), np.full(1, NONE, np.uint64)
     records = np.empty(chain_sweep.width(rolled) * robot.n * threads, dtype)
@@ -317,7 +317,7 @@ def test_many_rows_of_a_long_chain_are_computed_side_by_side(monkeypatch: pytest
     rng = np.random.default_rng(5)
     arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)) for size in rolled.inputs.values()]
     expected, found = np.empty((STATES, robot.n)), far(np.zeros((STATES, robot.n)))
-    Swept(rolled, tables, "float64").run(arrays, expected)
+    InterpretedLoop(rolled, tables, "float64").run(arrays, expected)
     made = Looped(rolled, tables, "float64")
     monkeypatch.setattr(Looped, "_near", 0)  # joints in the memory that threads share, which a CPU has not
     monkeypatch.setattr(transpose, "LEAST", 0)
@@ -325,7 +325,7 @@ def test_many_rows_of_a_long_chain_are_computed_side_by_side(monkeypatch: pytest
     assert made.first(made.launch([far(x) for x in arrays], found)) is None
     assert np.allclose(found.get(), expected, rtol=1e-10)
     arrays[-1][:] = arrays[-1][0]
-    Swept(rolled, tables, "float64").run(arrays, expected)
+    InterpretedLoop(rolled, tables, "float64").run(arrays, expected)
     same = np.broadcast_to(far(arrays[-1][:1]), arrays[-1].shape, subok=True)
     assert made.first(made.launch([*map(far, arrays[:-1]), same], found)) is None
     assert np.allclose(found.get(), expected, rtol=1e-10)

@@ -19,11 +19,11 @@ from armwright.backends.cuda.codegen import chain_sweep
 from armwright.backends.cuda.host.device import Array
 from armwright.backends.cuda.kernels import bulk_copy, kernel, launch_limits, transpose
 from armwright.backends.cuda.kernels.kernel import ANY, ROW, SIDE, Layout
-from armwright.backends.interpreter import Interpreted, Swept
+from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop
 from armwright.graph.angles import written_out
-from armwright.trace.choose import cheapest
-from armwright.trace.loops import LONG_MECHANISMS
-from armwright.trace.tracing import Request
+from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.cheapest import cheapest
+from armwright.trace.tracing import TraceRequest
 
 pytestmark = needs_compiler
 
@@ -114,12 +114,12 @@ def test_every_state_is_read_and_written_once(way: str, tmp_path: Path, monkeypa
         monkeypatch.setattr(kernel, "LONG", 10)
     dtype, layout = WAYS[way]
     robot = aw.load("stanford")
-    held(cheapest(Request("inverse_dynamics", robot)).program, dtype, layout, tmp_path)
+    held(cheapest(TraceRequest("inverse_dynamics", robot)).program, dtype, layout, tmp_path)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_long_rows_of_results_are_written_one_after_the_other(dtype: str, tmp_path: Path) -> None:
-    held(cheapest(Request("mass_matrix", aw.load("stanford"))).program, dtype, Layout((ROW,), ROW), tmp_path)
+    held(cheapest(TraceRequest("mass_matrix", aw.load("stanford"))).program, dtype, Layout((ROW,), ROW), tmp_path)
 
 
 def held(program: Any, dtype: str, layout: Layout, folder: Path) -> None:
@@ -131,7 +131,7 @@ def held(program: Any, dtype: str, layout: Layout, folder: Path) -> None:
     arrays = [np.array(x, order=order) for x, order in zip(arrays, orders, strict=True)]
     arrays[0][LARGE, 1] = 3e6
     meant = np.empty((states, program.results), dtype)
-    Interpreted(program, dtype).run(arrays, meant)
+    InterpretedKernel(program, dtype).run(arrays, meant)
     arrays[-1][131, -1] = np.nan
     fine = np.arange(states) != 131
     block = kernel.block(program, layout, double)
@@ -176,7 +176,7 @@ def test_joints_of_a_chain_are_kept_near_and_far(near: int, tmp_path: Path) -> N
     rng = np.random.default_rng(5)
     arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)) for size in rolled.inputs.values()]
     meant, found = np.empty((STATES, robot.n)), np.full((STATES, robot.n), 77.0)
-    Swept(rolled, tables, DOUBLE).run(arrays, meant)
+    InterpretedLoop(rolled, tables, DOUBLE).run(arrays, meant)
     made, each = Looped(rolled, tables, DOUBLE), chain_sweep.width(rolled)
     text = made.source.replace("#ifdef __CUDACC__\n    if (joint", "#if 1\n    if (joint")
     text = text.replace("extern __shared__ real shared[];", "").replace(

@@ -11,7 +11,7 @@ from scipy.stats import kstest, norm
 
 import armwright as aw
 from armwright.backends.cuda.kernels import random_numbers
-from armwright.draws import ONCE, _normal, philox
+from armwright.draws import FIRST_INSTANT, _normal, philox
 from armwright.errors import InputError
 
 RR = aw.load("rr")
@@ -46,7 +46,7 @@ def test_what_is_written_for_a_card_draws_the_same_numbers_bit_by_bit(dtype: str
     index = np.arange(count)
     for drawn in (aw.draws(5).uniform(-1, [2, 3]), aw.draws(6).normal(0.5, 3.0)):
         column, out = drawn.columns("x", 2)[1], np.empty(count, dtype)
-        for which, turns in ((begin, ONCE), (begin, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
+        for which, turns in ((begin, FIRST_INSTANT), (begin, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
             run(random_numbers.Call.of(column, which, turns[0], out, lambda array: array.ctypes.data))
             np.testing.assert_array_equal(out, column.numbers(which, count, turns)[0].astype(dtype))
 

@@ -16,8 +16,8 @@ from tree_oracle import Oracle, pin
 import armwright as aw
 from armwright import integrate, torque, trajectory
 from armwright.backends.interface import backend
-from armwright.backends.interpreter import Interpreted
-from armwright.backends.llvm import trial
+from armwright.backends.interpreter import InterpretedKernel
+from armwright.backends.llvm import code_check
 from armwright.errors import InputError, SlowWarning
 from armwright.robot import Robot, random_tree
 from armwright.scenario import parse, pick_and_place
@@ -233,7 +233,7 @@ def test_code_out_of_the_cache_is_tried_at_positions_that_the_robot_can_have() -
     motion = equations_of_motion(FLYING, torque.Free())
     for program in (derivative(motion), view(motion)):
         made = backend("cpu").kernel(program, "float64")
-        assert trial.kernel(made, Interpreted(program, "float64"), program.sizes, program.units)
+        assert code_check.kernel(made, InterpretedKernel(program, "float64"), program.sizes, program.units)
 
 
 # what drives it

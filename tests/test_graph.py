@@ -7,9 +7,9 @@ from armwright.algebra import maximum, minimum, select, sign
 from armwright.graph import Expr, Graph
 from armwright.graph.angles import written_out
 from armwright.graph.count import count
-from armwright.graph.draw import dot, listing
 from armwright.graph.expression import reachable
 from armwright.graph.interpret import interpret
+from armwright.graph.printing import dot, listing
 from armwright.graph.program import Program
 
 

@@ -34,14 +34,14 @@ from armwright.identify import (
 from armwright.identify.base import random_states
 from armwright.identify.vector import in_frame, pseudo_inertia, ten_of
 from armwright.robot import random_tree
-from armwright.trace import form
+from armwright.trace import evaluation_strategy
 from armwright.trajectory import check_limits
 
 
 @pytest.fixture
 def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """The regressor of many robots, without waiting for a compiler."""
-    monkeypatch.setattr(form, "UNROLLED", 0)
+    monkeypatch.setattr(evaluation_strategy, "MAX_UNROLLED_JOINTS", 0)
 
 
 def torques(arm: aw.Robot, *state: np.ndarray) -> np.ndarray:

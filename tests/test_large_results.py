@@ -8,9 +8,9 @@ import pytest
 
 import armwright as aw
 from armwright.backends.interface import backend
-from armwright.backends.interpreter import Interpreted
+from armwright.backends.interpreter import InterpretedKernel
 from armwright.backends.llvm import body, native
-from armwright.backends.llvm.batch import CACHED
+from armwright.backends.llvm.batch_loop import MAX_CACHED_BYTES
 from armwright.graph.store import packed, unpacked
 
 SLOPES = "forward_dynamics_derivatives"
@@ -28,7 +28,7 @@ def test_equations_solved_in_a_loop_have_the_solution_of_straight_code(target):
     f = aw.compile(robot, SLOPES, target=target)
     given = states(robot, 9)
     straight = np.empty((9, f.program.results))
-    assert Interpreted(f.program, "float64").run(given, straight)
+    assert InterpretedKernel(f.program, "float64").run(given, straight)
     expected = straight.reshape(9, 3, robot.n, robot.n)
     scale = np.abs(expected).max(axis=(0, 2, 3), keepdims=True)
     assert np.abs((f(*given) - expected) / scale).max() < 1e-12
@@ -67,7 +67,7 @@ def test_results_beyond_the_caches_are_those_within(name):
     robot = aw.load(name)
     f = aw.compile(robot, "mass_matrix")
     entries = robot.n**2
-    count = CACHED // (8 * entries) + 37
+    count = MAX_CACHED_BYTES // (8 * entries) + 37
     (q,) = states(robot, count, 1)
     within = np.concatenate([f(part) for part in np.array_split(q, 3)])
     assert np.array_equal(f(q, threads=1), within)
@@ -103,8 +103,8 @@ def test_one_bad_state_does_not_cost_the_others():
 def test_a_program_in_pieces_is_the_program(problem, dtype, monkeypatch, tmp_path):
     """Pieces so short that values go from many to many; an argument that nothing depends on is looked at, too."""
     monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
-    monkeypatch.setattr(body, "WHOLE", 100)
-    monkeypatch.setattr(body, "PIECE", 40)
+    monkeypatch.setattr(body, "MAX_FUNCTION_NODES", 100)
+    monkeypatch.setattr(body, "PIECE_NODES", 40)
     monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
     robot = aw.load("anymal_c")
     program = aw.compile(robot, problem).program
@@ -113,7 +113,7 @@ def test_a_program_in_pieces_is_the_program(problem, dtype, monkeypatch, tmp_pat
     given = [x.astype(dtype) for x in states(robot, 13)]
     got, expected = np.empty((2, 13, program.results), dtype)
     assert kernel.run(given, got)
-    assert Interpreted(program, dtype).run(given, expected)
+    assert InterpretedKernel(program, dtype).run(given, expected)
     allowed = 1e-11 if dtype == "float64" else 2e-3
     assert np.abs(got - expected).max() < allowed * np.abs(expected).max()
     given[0][3, 0] = np.nan  # where the base is, on which nothing depends

@@ -20,7 +20,7 @@ from armwright.formulations import FORMULATIONS, Formulation
 from armwright.model.records import JointModel, LinkModel
 from armwright.robot import random_tree
 from armwright.study.papers import grigorov2013
-from armwright.trace import form
+from armwright.trace import evaluation_strategy
 
 DOWN = (0.0, -9.81, 0.0)
 """In the plane of the mechanisms."""
@@ -625,7 +625,7 @@ def cut_four_bar(kind: str = "point", bent: bool = False) -> aw.Robot:
 
 
 def of_tree(arm: aw.Robot, q: float, qd: float) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and velocities of all joints of the cut four-bar, by closed form."""
+    """Positions and velocities of all joints of the cut four-bar, by closed evaluation_strategy."""
     coupler, rocker = map(float, freudenstein(CRANK, COUPLER, ROCKER, GROUND, mp.mpf(q)))
     at = [q, coupler - q, rocker - 0.3, rocker - coupler][: arm.n]
     return arm.closed(at, [qd, 0.0, 0.0, 0.0][: arm.n])
@@ -654,7 +654,7 @@ def test_forces_hold_what_the_closed_form_has(kind: str, monkeypatch: pytest.Mon
     world = np.concatenate([T[:3, :3] @ f[0, :3], T[:3, :3] @ f[0, 3:]])
     close(tree.mass_matrix(q) @ qdd + tree.bias(q, qd), tau + J.T @ world, 1e-10)
     if kind == "weld":
-        monkeypatch.setattr(form, "UNROLLED", 0)
+        monkeypatch.setattr(evaluation_strategy, "MAX_UNROLLED_JOINTS", 0)
     for method in aw.formulations("forward_dynamics"):
         if not method.serial:
             close(tree.forward_dynamics(q, qd, tau, formulation=method.name), qdd, 1e-9)

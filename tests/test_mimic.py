@@ -14,7 +14,7 @@ import armwright as aw
 from armwright import check, identify
 from armwright.formulations import Formulation
 from armwright.model.mimic import Mimic
-from armwright.trace import form
+from armwright.trace import evaluation_strategy
 
 STATES = 8
 
@@ -88,7 +88,7 @@ def check_quantities(pair: Coupled, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def free(name: str, *arguments: object) -> np.ndarray:
         with monkeypatch.context() as patch:
-            patch.setattr(form, "UNROLLED", 0)
+            patch.setattr(evaluation_strategy, "MAX_UNROLLED_JOINTS", 0)
             return getattr(pair.free, name)(*arguments)
 
     tau = arm.inverse_dynamics(q, qd, qdd)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.backends.interpreter import Interpreted
+from armwright.backends.interpreter import InterpretedKernel
 from armwright.backends.llvm import native
 from armwright.integrate import Taylor
 from armwright.simulation import kernels
@@ -65,7 +65,7 @@ def test_laws_that_differ_in_numbers_are_one_program_that_gives_what_each_gives(
         results = []
         for program, more in ((folded, []), (opened, [np.array([numbers])])):
             out = np.empty((1, program.results))
-            Interpreted(program, "float64").run([np.array([[0.31]]), y, *more], out)
+            InterpretedKernel(program, "float64").run([np.array([[0.31]]), y, *more], out)
             results.append(out)
         assert np.abs(results[0] - results[1]).max() < 1e-9 * np.abs(results[0]).max()
 

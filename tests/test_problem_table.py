@@ -21,9 +21,9 @@ from armwright.function import Function
 from armwright.graph import Graph
 from armwright.graph.program import Program
 from armwright.robot import random_tree
-from armwright.trace import form
-from armwright.trace.form import Form, form_of, unrolled
-from armwright.trace.loops import LONG_MECHANISMS
+from armwright.trace import evaluation_strategy
+from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.evaluation_strategy import EvaluationStrategy, max_unrolled_joints, strategy_of
 from armwright.trace.tracing import flattened
 
 CASE = random_case(5, 3, actuators=True)
@@ -208,42 +208,58 @@ def test_a_singular_matrix_is_said_by_what_solves_with_it(problem_name: str, tar
 
 def test_the_form_follows_from_the_record(problem_name: str) -> None:
     record = problem_of(problem_name)
-    longest = unrolled(record)
-    assert longest == min(form.UNROLLED, record.unrolled or form.UNROLLED)
+    longest = max_unrolled_joints(record)
+    assert longest == min(
+        evaluation_strategy.MAX_UNROLLED_JOINTS, record.unrolled or evaluation_strategy.MAX_UNROLLED_JOINTS
+    )
     short, longer = (aw.random_robot(n, 1) for n in (longest, longest + 1))
-    beyond = Form.WRITTEN if record.loop is None else Form.LOOP
-    assert (form_of(record, short), form_of(record, longer)) == (Form.STRAIGHT, beyond)
-    assert form_of(record, longer, chosen=True) == form_of(record, longer, vary=("gravity",)) == Form.WRITTEN
-    smooth = longer.each_joint(lambda joint: replace(joint, smooth=0.1))
-    assert form_of(record, smooth) == form_of(record, led(1, links=longest + 1)) == Form.WRITTEN
-    sooner = Form.STRAIGHT if record.loop is None else Form.LOOP
-    assert [form_of(record, short, slower=n) for n in (longest, longest + 1)] == [sooner, Form.STRAIGHT]
+    beyond = EvaluationStrategy.WRITTEN if record.loop is None else EvaluationStrategy.LOOP
+    assert (strategy_of(record, short), strategy_of(record, longer)) == (EvaluationStrategy.STRAIGHT, beyond)
     assert (
-        form_of(record, short, vary=("gravity",), slower=2) == form_of(record, short, True, slower=2) == Form.STRAIGHT
+        strategy_of(record, longer, chosen=True)
+        == strategy_of(record, longer, vary=("gravity",))
+        == EvaluationStrategy.WRITTEN
+    )
+    smooth = longer.each_joint(lambda joint: replace(joint, smooth=0.1))
+    assert strategy_of(record, smooth) == strategy_of(record, led(1, links=longest + 1)) == EvaluationStrategy.WRITTEN
+    sooner = EvaluationStrategy.STRAIGHT if record.loop is None else EvaluationStrategy.LOOP
+    assert [strategy_of(record, short, slower=n) for n in (longest, longest + 1)] == [
+        sooner,
+        EvaluationStrategy.STRAIGHT,
+    ]
+    assert (
+        strategy_of(record, short, vary=("gravity",), slower=2)
+        == strategy_of(record, short, True, slower=2)
+        == EvaluationStrategy.STRAIGHT
     )
 
 
 def test_a_backend_may_have_longer_chains_and_no_larger_trees() -> None:
     chain, tree = aw.random_robot(30, 1), random_tree(61, 3, kinds=["revolute"])
-    assert [form.straight(chain, longest=n) for n in (None, 29, 30)] == [False, False, True]
-    assert form.most_links(tree, longest=32) == form.most_links(tree) == 60
-    assert form.too_long(chain, "it is", longest=29) == f"it is for up to 29 joints; {chain.name} has 30"
+    assert [evaluation_strategy.has_straight_code(chain, longest=n) for n in (None, 29, 30)] == [False, False, True]
+    assert evaluation_strategy.max_links(tree, longest=32) == evaluation_strategy.max_links(tree) == 60
+    assert (
+        evaluation_strategy.too_long_message(chain, "it is", longest=29)
+        == f"it is for up to 29 joints; {chain.name} has 30"
+    )
 
 
 def test_a_chain_that_is_held_has_no_loop_over_its_joints() -> None:
     chain = aw.random_robot(26, 1)
     held = chain.with_loop((chain.links[3].name, chain.links[25].name), ((0, 0, 0), (0, 0, 0)), dependent=())
     record = problem_of("inverse_dynamics")
-    assert form_of(record, chain) == Form.LOOP
-    assert form_of(record, held) == Form.WRITTEN
+    assert strategy_of(record, chain) == EvaluationStrategy.LOOP
+    assert strategy_of(record, held) == EvaluationStrategy.WRITTEN
 
 
 def test_a_tree_is_never_sent_into_the_loop_of_a_chain(problem_name: str) -> None:
     record = problem_of(problem_name)
-    for links in (unrolled(record) + 1, 61):
+    for links in (max_unrolled_joints(record) + 1, 61):
         tree = random_tree(links, 3, kinds=["revolute"])
-        most = form.most_links(tree, record)
-        assert form_of(record, tree) == (Form.STRAIGHT if links <= most else Form.WRITTEN)
+        most = evaluation_strategy.max_links(tree, record)
+        assert strategy_of(record, tree) == (
+            EvaluationStrategy.STRAIGHT if links <= most else EvaluationStrategy.WRITTEN
+        )
 
 
 @pytest.mark.parametrize("target", HERE)

@@ -13,11 +13,11 @@ from armwright.formulations import PROBLEMS, find, problem_of
 from armwright.graph import Graph, count
 from armwright.graph.interpret import interpret
 from armwright.mechanism import Mechanism, Wrench
-from armwright.trace import choose
-from armwright.trace.choose import cheapest
+from armwright.trace import cheapest as search
+from armwright.trace.cheapest import cheapest
 from armwright.trace.reframe import leaving, levelled, meeting, reframed
 from armwright.trace.regroup import regrouped
-from armwright.trace.tracing import Choice, Request, flattened, inputs, traced
+from armwright.trace.tracing import TraceChoice, TraceRequest, flattened, inputs, trace
 
 TAKES_ANY_LINK = [  # potential energy changes by a constant, a regressor does not depend on links
     f
@@ -100,11 +100,11 @@ def test_what_is_compiled_is_the_robot_that_was_given(
 ) -> None:
     for seed in range(4):
         arm = parallel_rows(6, seed)
-        asked = Request(problem, arm, loads)
-        program = traced(find(problem, name), asked, Choice(name, tensor)).program
+        asked = TraceRequest(problem, arm, loads)
+        program = trace(find(problem, name), asked, TraceChoice(name, tensor)).program
         rng = np.random.default_rng(seed)
         values = {str(x.key): float(rng.normal()) for _, inputs in program.arguments for x in inputs}
-        plain = traced(find(problem, name), asked).program
+        plain = trace(find(problem, name), asked).program
         condition = 1e4 if problem == "forward_dynamics" else 10.0
         close(interpret(program.outputs, values), interpret(plain.outputs, values), 1e-13 * condition)
 
@@ -161,25 +161,25 @@ def test_no_dust_is_left_where_zeros_should_be(robot_name: str) -> None:
     ("name", "most"), [("puma560", 346), ("stanford", 215), ("panda", 597), ("ur5", 285), ("iiwa14", 427)]
 )
 def test_what_is_compiled_takes_no_more_operations_than_this(name: str, most: int) -> None:
-    assert count(cheapest(Request("inverse_dynamics", aw.load(name))).program.outputs).total <= most
+    assert count(cheapest(TraceRequest("inverse_dynamics", aw.load(name))).program.outputs).total <= most
 
 
 def test_which_formulation_was_cheapest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
     calls: list[object] = []
-    monkeypatch.setattr(choose, "traced", lambda *args, **more: calls.append(args) or traced(*args, **more))
+    monkeypatch.setattr(search, "trace", lambda *args, **more: calls.append(args) or trace(*args, **more))
     arm = aw.load("panda")
-    first = cheapest(Request("inverse_dynamics", arm))
+    first = cheapest(TraceRequest("inverse_dynamics", arm))
     assert len(calls) > 1
     calls.clear()
-    again = cheapest(Request("inverse_dynamics", arm))
+    again = cheapest(TraceRequest("inverse_dynamics", arm))
     assert not calls
     assert again.program.digest() == first.program.digest()
-    heavier = cheapest(Request("inverse_dynamics", arm.with_payload(1.0)))  # another robot, another question
+    heavier = cheapest(TraceRequest("inverse_dynamics", arm.with_payload(1.0)))  # another robot, another question
     assert len(calls) > 2
     assert heavier.program.digest() != first.program.digest()
     for file in tmp_path.iterdir():
         file.write_bytes(b"damaged")
     calls.clear()
-    assert cheapest(Request("inverse_dynamics", arm)).program.digest() == first.program.digest()
+    assert cheapest(TraceRequest("inverse_dynamics", arm)).program.digest() == first.program.digest()
     assert len(calls) > 1

@@ -29,10 +29,10 @@ from armwright.export import EXPORTS, Wanted
 from armwright.graph import Expr, Graph, count
 from armwright.graph.angles import written_out
 from armwright.graph.expression import reachable
-from armwright.graph.interpret import MEANING, interpret
+from armwright.graph.interpret import NUMPY_OPERATIONS, interpret
 from armwright.graph.program import Program
 from armwright.graph.replay import replay
-from armwright.graph.simplify import RULES, fold
+from armwright.graph.simplify import SIMPLIFICATIONS, fold
 
 # What rounding can do
 
@@ -108,7 +108,7 @@ def bounded(
 
     def apply(op: str, *args: Bounded) -> Bounded:
         try:
-            value = MEANING[op](*(a.value for a in args))
+            value = NUMPY_OPERATIONS[op](*(a.value for a in args))
         except ZeroDivisionError:  # of numbers that have no infinity
             value = lift("nan")
         size = (
@@ -337,15 +337,15 @@ def named(rules: Mapping[str, Sequence[Callable]]) -> Iterator[tuple[tuple[str, 
             yield (op, rule.__qualname__.partition(".")[0]), rule
 
 
-RULE = dict(named(RULES))
+RULE = dict(named(SIMPLIFICATIONS))
 
 
 def test_every_rule_has_examples() -> None:
-    assert set(RULES) == set(MEANING), "every operation has a list of rules, if an empty one"
+    assert set(SIMPLIFICATIONS) == set(NUMPY_OPERATIONS), "every operation has a list of rules, if an empty one"
     missing = [name for name in RULE if name not in EXAMPLES]
     assert not missing, f"rules without examples: {missing}; add where they apply and where not to EXAMPLES"
     assert not set(EXAMPLES) - set(RULE), "examples of rules that are gone"
-    assert len(RULE) == sum(map(len, RULES.values())), "two rules of one operation have one name"
+    assert len(RULE) == sum(map(len, SIMPLIFICATIONS.values())), "two rules of one operation have one name"
     assert all(e.applies and e.near for e in EXAMPLES.values())
 
 
@@ -378,7 +378,7 @@ def test_a_rule_leaves_alone_what_it_is_not_for(name: tuple[str, str]) -> None:
         assert RULE[name](g, *args) is None, f"{name} must not apply to {args}"
 
 
-@pytest.mark.parametrize("op", list(MEANING))
+@pytest.mark.parametrize("op", list(NUMPY_OPERATIONS))
 def test_an_operation_on_numbers_is_the_number_the_interpreter_finds(op: str) -> None:
     g = Graph()
     arity = {"select": 3}.get(op, 2 if (op in ("add", "sub", "mul", "div", "min", "max")) else 1)
@@ -387,7 +387,7 @@ def test_an_operation_on_numbers_is_the_number_the_interpreter_finds(op: str) ->
         broken = (op == "div" and numbers[-1] == 0) or (op == "sqrt" and numbers[0] < 0)
         assert (folded is None) == broken
         if folded is not None:
-            value = MEANING[op](*(np.float64(x) for x in numbers))
+            value = NUMPY_OPERATIONS[op](*(np.float64(x) for x in numbers))
             assert folded.value == pytest.approx(value, rel=1e-15, abs=0)
     assert fold(g, op, (g.input("x"),) * arity) is None
 
@@ -518,13 +518,13 @@ def test_random_graphs_hold_every_operation_and_meet_every_rule(monkeypatch: pyt
 
         return watched
 
-    for op in RULES:
-        monkeypatch.setitem(RULES, op, [seen(name, rule) for name, rule in RULE.items() if name[0] == op])
+    for op in SIMPLIFICATIONS:
+        monkeypatch.setitem(SIMPLIFICATIONS, op, [seen(name, rule) for name, rule in RULE.items() if name[0] == op])
     made = [grown(seed, 50, ("p", "r")) for seed in SEEDS]
     assert not set(RULE) - set(met), "rules that no random graph meets"
     for which in (0, 1):
         used = {node.op for twins in made for node in reachable(pair[which] for pair in twins.pairs)}
-        assert not set(MEANING) - used
+        assert not set(NUMPY_OPERATIONS) - used
 
 
 def test_a_random_graph_is_worth_the_same_simplified(graphs: list[Twins]) -> None:
@@ -774,7 +774,7 @@ def test_what_is_not_a_number_stays_so_in_exports(to: str, tmp_path: Path) -> No
 
 
 def test_programs_hold_every_operation() -> None:
-    assert {node.op for p in PROGRAMS.values() for node in p.nodes} >= set(MEANING)
+    assert {node.op for p in PROGRAMS.values() for node in p.nodes} >= set(NUMPY_OPERATIONS)
 
 
 def test_a_division_of_numbers_by_zero_runs_on_every_backend() -> None:

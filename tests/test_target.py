@@ -84,7 +84,7 @@ def test_another_process_compiles_for_the_same_target(monkeypatch: pytest.Monkey
     compute_as(monkeypatch, target.chosen("x86-64", ""))
     text = aw.compile(replace(ARM), "bias").source
     here = compiler.compiled(text)
-    monkeypatch.setattr(compiler, "HERE", 0)
+    monkeypatch.setattr(compiler, "MAX_COMPILED_HERE", 0)
     monkeypatch.setenv(target.CPU, "no such CPU")
     assert compiler.compiled(text) == here
 

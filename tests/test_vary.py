@@ -7,7 +7,7 @@ import pytest
 from conftest import close, random_case
 
 import armwright as aw
-from armwright.trace import form
+from armwright.trace import evaluation_strategy
 
 PUMA = aw.load("puma560")
 RNG = np.random.default_rng(0)
@@ -24,7 +24,7 @@ def test_a_varied_payload_is_that_payload(problem: str, monkeypatch: pytest.Monk
     tensor = [0.01, 0.02, 0.02, 0.0, 0.001, 0.0]
     got = f(*state, masses, coms, tensor)
     empty = f(*(x[0] for x in state), 0.0, [0.0] * 3, [0.0] * 6)
-    monkeypatch.setattr(form, "UNROLLED", 0)
+    monkeypatch.setattr(evaluation_strategy, "MAX_UNROLLED_JOINTS", 0)
     for i in range(20):
         arm = PUMA.with_payload(masses[i], coms[i], tensor)
         close(got[i], getattr(arm, problem)(*(x[i] for x in state)), 1e-11)

@@ -37,7 +37,7 @@ from armwright.pages.viewer.server import allowed, start
 from armwright.pages.viewer.solids import creased
 from armwright.pages.viewer.stance import Stance
 from armwright.pages.viewer.worker import Worker
-from armwright.progress import listening
+from armwright.progress import progress_reported
 from armwright.simulation.joined_runs import shifted
 
 EVIL = "<img src=x onerror=alert(1)>[x](javascript:alert(1))\x1b[31m"
@@ -225,7 +225,7 @@ def test_simulations_start_from_the_pose(arm: aw.Robot, law: str) -> None:
 def test_a_simulation_ends_where_it_is_stopped(arm: aw.Robot, viewer: Viewer) -> None:
     panel = viewer.page._player
     panel.stop()
-    with listening(panel._told):
+    with progress_reported(panel._told):
         run = simulated(arm, np.full(6, 0.1), FALL, 60.0, limited=False, stops=False)
     assert len(run.t) < 100 and "stopped by the user" in run.message
     assert Playback([run]).at(run).q == pytest.approx(np.full(6, 0.1))
@@ -269,8 +269,8 @@ def test_names_are_texts() -> None:
         (None, None, "127.0.0.1", False),
     ],
 )
-def test_who_is_answered(host: str | None, origin: str | None, listening: str, answered: bool) -> None:
-    assert allowed(host, origin, listening) is answered
+def test_who_is_answered(host: str | None, origin: str | None, progress_reported: str, answered: bool) -> None:
+    assert allowed(host, origin, progress_reported) is answered
 
 
 def asked(viewer: Viewer, path: str = "/", **headers: str) -> int:

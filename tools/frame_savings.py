@@ -30,9 +30,9 @@ from armwright.model.file_joints import FileJoint
 from armwright.model.frame_change import ROUNDING_TOLERANCE, link_in_frame
 from armwright.model.transforms import symmetric
 from armwright.study.operation_counts import count_on
-from armwright.trace.choose import cheapest
-from armwright.trace.regroup import split, with_body
-from armwright.trace.tracing import Request, traced
+from armwright.trace.cheapest import cheapest
+from armwright.trace.regroup import split_fixed, with_body
+from armwright.trace.tracing import TraceRequest, trace
 
 PUBLISHED = "newton_euler"
 ON_BASE_PARAMETERS = (("cartesian_tensor", True), ("khalil", False))
@@ -56,12 +56,12 @@ class Savings:
 
 def savings(placed: Sequence[FileJoint], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
-    alone = Request("inverse_dynamics", bare(robot))
+    alone = TraceRequest("inverse_dynamics", bare(robot))
     mechanism = replace(placed_chain(placed, robot.gravity), drives=robot.drives)
     on_base = (_counted(name, _regrouped(mechanism, euler)) for name, euler in ON_BASE_PARAMETERS)
     return Savings(
         _counted(PUBLISHED, mechanism),
-        count(traced(find("inverse_dynamics", PUBLISHED), alone).program.outputs),
+        count(trace(find("inverse_dynamics", PUBLISHED), alone).program.outputs),
         min(on_base, key=lambda counted: counted.total),
         count(cheapest(alone).program.outputs),
     )
@@ -161,7 +161,7 @@ def _regrouped(mechanism: Mechanism, euler: bool) -> Mechanism:
     for i in reversed(range(1, mechanism.n)):
         joint = mechanism.joints[i]
         assert isinstance(joint, PlacedJoint)
-        links[i], unchanged = split(joint, links[i], euler)
+        links[i], unchanged = split_fixed(joint, links[i], euler)
         links[i - 1] = with_body(links[i - 1], _to_parent(unchanged, joint))
     return replace(mechanism, links=tuple(links))
 

@@ -36,7 +36,7 @@ from armwright.check.numbers import difference, states
 from armwright.model.mjcf import unsupported
 from armwright.model.mjcf.link_builder import LinkBuilder
 from armwright.model.mjcf.mujoco_engine import quiet, refusals
-from armwright.trace import form
+from armwright.trace import evaluation_strategy
 
 AGREE = 1e-11
 OUTSIDE = re.compile("leads out of|not in the model's folder|below the model's folder")
@@ -243,7 +243,7 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("-v", action="store_true", dest="verbose")
     chosen = parser.parse_args()
-    form.UNROLLED = 0  # as written: nothing is compiled
+    evaluation_strategy.MAX_UNROLLED_JOINTS = 0  # as written: nothing is compiled
     unsupported.MAX_LISTED_EFFECTS = 10**6
     folder = chosen.folder.resolve()
     files = found_in(folder, chosen.parts)

@@ -73,7 +73,7 @@ ROOMS: dict[str, Room] = {
         14,
         {
             "graph/differentiate.py": "derivatives jets",
-            "graph/draw.py": "graph",
+            "graph/printing.py": "graph",
             "graph/count.py": "graph counts",
             "graph/program.py": "graph simplify compiled",
             "graph/*": "simplify graph derivatives counts",

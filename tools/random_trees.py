@@ -18,13 +18,13 @@ import numpy as np
 
 import armwright as aw
 from armwright.robot import random_tree
-from armwright.trace import form
+from armwright.trace import evaluation_strategy
 
 LOOSEST = 1e-11
 
 
 def main(count: int = 300) -> int:
-    form.UNROLLED = 0  # formulations run as they are written, without a compiler
+    evaluation_strategy.MAX_UNROLLED_JOINTS = 0  # formulations run as they are written, without a compiler
     worst: dict[tuple[str, str], tuple[float, str]] = {}
     for seed in range(count):
         arm = tree(seed)

@@ -23,7 +23,7 @@ import pinocchio as pin
 import armwright as aw
 from armwright.check.numbers import bare, states
 from armwright.identify import parameters, regressor
-from armwright.trace import form
+from armwright.trace import evaluation_strategy
 
 FRAMES = 5
 """Frames of a robot whose Jacobians are compared."""
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="*")
     parser.add_argument("--states", type=int, default=100)
     chosen = parser.parse_args()
-    form.UNROLLED = 0  # as written
+    evaluation_strategy.MAX_UNROLLED_JOINTS = 0  # as written
     folder = next(Path(sys.prefix).rglob("example-robot-data/robots"))
     files = [path for path in sorted(folder.rglob("*.urdf")) if any(p in str(path) for p in chosen.paths or [""])]
     worst: dict[str, float] = {}

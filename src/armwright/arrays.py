@@ -85,7 +85,7 @@ def masked(value: object) -> bool:
     return isinstance(value, (list, tuple)) and any(masked(x) for x in value if not isinstance(x, Real))
 
 
-def checked(
+def checked_array(
     name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str, card: bool = False
 ) -> Array:
     """`value` as an array of shape (..., *trailing) of numbers."""
@@ -174,12 +174,12 @@ def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any], xp: Any =
     return result
 
 
-def by_state(array: Array, batch: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+def state_rows(array: Array, batch: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     """An array (..., *shape) as (states, numbers), copied only if its layout leaves no other way."""
-    return regular(np.broadcast_to(array, (*batch, *shape)).reshape(math.prod(batch), math.prod(shape)))
+    return addressable(np.broadcast_to(array, (*batch, *shape)).reshape(math.prod(batch), math.prod(shape)))
 
 
-def regular(array: Array) -> Array:
+def addressable(array: Array) -> Array:
     """The same numbers, copied only if they lie where compiled code cannot read them: between the places of others."""
     lies = all(stride % array.itemsize == 0 for stride in array.strides) and getattr(array.flags, "aligned", True)
     return array if lies else np.ascontiguousarray(array)
@@ -213,17 +213,17 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
     return np.moveaxis(columns, -1, 0)
 
 
-def direct(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> bool:
+def can_write_into(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> bool:
     """Whether results can be written straight into `out`: regular in memory, and apart from every input."""
     size, flags = dtype.itemsize, out.flags
     if out.dtype != dtype or not flags.aligned or not flags.writeable:
         return False
-    if any(stride % size for stride in out.strides) or repeats(out):
+    if any(stride % size for stride in out.strides) or has_overlap(out):
         return False
     return not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)
 
 
-def repeats(out: Array) -> bool:
+def has_overlap(out: Array) -> bool:
     """Whether several entries lie in one place; none do if every axis steps over all that the shorter ones reach."""
     reach, nested = out.itemsize, True
     for stride, size in sorted((abs(stride), size) for stride, size in zip(out.strides, out.shape, strict=True)):
@@ -241,7 +241,7 @@ def check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")
-    if not out.flags.writeable or repeats(out):
+    if not out.flags.writeable or has_overlap(out):
         raise InputError(
             "out cannot be written to: it is read-only, or several of its entries share one place in memory"
         )

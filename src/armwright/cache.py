@@ -24,13 +24,13 @@ from pathlib import Path
 
 from armwright.errors import CacheWarning
 
-LIMIT = 256 * 2**20
+MAX_CACHE_BYTES = 256 * 2**20
 """Bytes that are kept: beyond them, what has not been used for the longest goes."""
 
-LEFT_BEHIND = 60.0
+STALE_PART_SECONDS = 60.0
 """Seconds after which a file that is still being written belongs to a process that was killed."""
 
-FORMAT = b"armwright 3\n"
+CACHE_HEADER = b"armwright 3\n"
 
 KEY, KEY_BYTES = "key", 32
 """The file with the secret by which others are signed, made by whoever writes first."""
@@ -40,7 +40,7 @@ _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)  # what Windows does not h
 _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def name_of(sources: Iterable[Path]) -> str:
+def code_digest(sources: Iterable[Path]) -> str:
     """A name for the code in some files; it changes with them."""
     sha = hashlib.sha256()
     for file in sources:
@@ -79,14 +79,14 @@ def write(name: str, code: bytes) -> None:
         if folder is None:
             return
         key = _key(folder, make=True)
-        folder.put(name, FORMAT + _signature(name, code, key) + code)
+        folder.put(name, CACHE_HEADER + _signature(name, code, key) + code)
         _unswept.append(len(code))
-        if sum(_unswept) > LIMIT // 16:
+        if sum(_unswept) > MAX_CACHE_BYTES // 16:
             _unswept.clear()
             _sweep(folder)
 
 
-_unswept = [LIMIT]
+_unswept = [MAX_CACHE_BYTES]
 """The sizes of what this process wrote since it last looked at all there is; it looks when it first writes."""
 
 
@@ -166,7 +166,7 @@ def _content(folder: _Folder, name: str) -> bytes:
     file = os.open(folder.at(name), os.O_RDONLY | _FILE, dir_fd=folder.handle)
     with os.fdopen(file, "rb") as stream:
         info = os.fstat(file)
-        if not stat.S_ISREG(info.st_mode) or not _ours(info) or info.st_size > LIMIT:
+        if not stat.S_ISREG(info.st_mode) or not _ours(info) or info.st_size > MAX_CACHE_BYTES:
             return b""
         with suppress(OSError):
             os.utime(file if os.utime in os.supports_fd else folder.at(name))
@@ -189,9 +189,9 @@ def _key(folder: _Folder, make: bool = False) -> bytes:
 
 
 def _proven(name: str, content: bytes, key: bytes) -> bytes | None:
-    start = len(FORMAT)
+    start = len(CACHE_HEADER)
     signature, code = content[start : start + 32], content[start + 32 :]
-    known = bool(key and code) and content[:start] == FORMAT
+    known = bool(key and code) and content[:start] == CACHE_HEADER
     return code if known and hmac.compare_digest(signature, _signature(name, code, key)) else None
 
 
@@ -206,11 +206,11 @@ def _sweep(folder: _Folder) -> None:
         for entry in entries:
             with suppress(FileNotFoundError):  # another process sweeps too
                 info = entry.stat(follow_symlinks=False)
-                if _PART.fullmatch(entry.name) and time.time() - info.st_mtime > LEFT_BEHIND:
+                if _PART.fullmatch(entry.name) and time.time() - info.st_mtime > STALE_PART_SECONDS:
                     folder.remove(entry.name)
                 elif _KEPT.fullmatch(entry.name):
                     kept.append((info.st_mtime, info.st_size, entry.name))
-    excess = sum(size for _, size, _ in kept) - LIMIT
+    excess = sum(size for _, size, _ in kept) - MAX_CACHE_BYTES
     for _, size, name in sorted(kept):
         if excess <= 0:
             break

@@ -24,23 +24,23 @@ from armwright.arrays import numbers as checked
 from armwright.arrays import whole_number
 from armwright.errors import InputError
 
-MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-WEYL = (0x9E3779B9, 0xBB67AE85)
-ROUNDS = 10
-LOW = 0xFFFFFFFF
+PHILOX_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+PHILOX_WEYL = (0x9E3779B9, 0xBB67AE85)
+PHILOX_ROUNDS = 10
+LOW_WORD = 0xFFFFFFFF
 
-BLOCK = 1 << 14
+DRAW_BLOCK = 1 << 14
 """Numbers that are drawn at a time, while all that they are made of is near the processor."""
 
-Which: TypeAlias = "int | Array"
+RolloutIndices: TypeAlias = "int | Array"
 """Rollouts: the number of the first of some, or those of all (rollouts,)."""
 
-ONCE = np.zeros((1, 1), np.int64)
+FIRST_INSTANT = np.zeros((1, 1), np.int64)
 """The turn of what is drawn once."""
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnColumn:
     """One random number of each rollout: its kind and two numbers that say which, the key, and which column it is."""
 
     kind: str
@@ -51,9 +51,9 @@ class Drawn:
     hold: float = 0.0
     """Seconds after which it is drawn anew; zero for never."""
 
-    def numbers(self, which: Which, count: int, turns: Array = ONCE) -> Array:
+    def numbers(self, which: RolloutIndices, count: int, turns: Array = FIRST_INSTANT) -> Array:
         """Those of so many rollouts (turns, rollouts), at turns (turns, 1) or (turns, rollouts)."""
-        blocks, size = [], max(1, BLOCK // len(turns))
+        blocks, size = [], max(1, DRAW_BLOCK // len(turns))
         for k in range(0, count, size):
             some = slice(k, min(k + size, count))
             rollouts = np.arange(which + some.start, which + some.stop) if isinstance(which, int) else which[some]
@@ -79,7 +79,7 @@ class Draw:
     hold: float = 0.0
     """Seconds after which they are drawn anew; zero for never."""
 
-    def columns(self, name: str, size: int) -> tuple[Drawn, ...]:
+    def columns(self, name: str, size: int) -> tuple[DrawnColumn, ...]:
         """The entries of what is called so."""
         for array in (self.first, self.second):
             if array.shape not in ((), (1,), (size,)):
@@ -87,7 +87,7 @@ class Draw:
         pairs = zip(*(np.broadcast_to(x, size).tolist() for x in (self.first, self.second)), strict=True)
         digest = hashlib.sha256(f"{self.seed} {name}".encode()).digest()
         key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little"))
-        return tuple(Drawn(self.kind, a, b, key, k, self.hold) for k, (a, b) in enumerate(pairs))
+        return tuple(DrawnColumn(self.kind, a, b, key, k, self.hold) for k, (a, b) in enumerate(pairs))
 
     @property
     def size(self) -> int | None:
@@ -136,10 +136,10 @@ def _numbers(name: str, value: ArrayLike) -> Array:
 def philox(counter: tuple[Any, ...], key: tuple[int, int]) -> tuple[Any, ...]:
     """Four words of 32 bits from four and a key of two, each an array of 64-bit integers or a number."""
     a, b, c, d = counter
-    for k in range(ROUNDS):
-        first, second = ((x + k * step) & LOW for x, step in zip(key, WEYL, strict=True))
-        x, y = a * MULTIPLIERS[0], c * MULTIPLIERS[1]
-        a, b, c, d = (y >> 32) ^ b ^ first, y & LOW, (x >> 32) ^ d ^ second, x & LOW
+    for k in range(PHILOX_ROUNDS):
+        first, second = ((x + k * step) & LOW_WORD for x, step in zip(key, PHILOX_WEYL, strict=True))
+        x, y = a * PHILOX_MULTIPLIERS[0], c * PHILOX_MULTIPLIERS[1]
+        a, b, c, d = (y >> 32) ^ b ^ first, y & LOW_WORD, (x >> 32) ^ d ^ second, x & LOW_WORD
     return a, b, c, d
 
 
@@ -147,7 +147,7 @@ def _shares(key: tuple[int, int], column: int, rollouts: Array, turns: Array) ->
     """Numbers between zero and one, of 52 bits and a half: neither of the ends is among them."""
     index, turn = (np.atleast_1d(x).astype(np.uint64) for x in (rollouts, turns))
     entry = np.full(1, column, np.uint64)
-    words = philox((index & np.uint64(LOW), index >> np.uint64(32), entry, turn & np.uint64(LOW)), key)
+    words = philox((index & np.uint64(LOW_WORD), index >> np.uint64(32), entry, turn & np.uint64(LOW_WORD)), key)
     bits = (words[0] << np.uint64(20)) | (words[1] >> np.uint64(12))
     shares: Array = (bits.astype(np.float64) + 0.5) * 2.0**-52
     return shares
@@ -159,7 +159,7 @@ def _normal(share: Array) -> Array:
     found: Array = q * _ratio(0.180625 - q * q, CENTRAL)
     out = np.abs(q) > 0.425
     r = np.sqrt(-_logarithm(np.minimum(share[out], 1.0 - share[out])))
-    tail = np.where(r <= 5.0, _ratio(r - 1.6, NEAR), _ratio(r - 5.0, FAR))
+    tail = np.where(r <= 5.0, _ratio(r - 1.6, NEAR_TAIL), _ratio(r - 5.0, FAR_TAIL))
     found[out] = np.where(q[out] < 0, -tail, tail)
     return found
 
@@ -180,15 +180,15 @@ def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
 def _logarithm(x: Array) -> Array:
     """ln x of a number above zero, by sums and products alone: libraries differ in the last bit."""
     mantissa, exponent = np.frexp(x)
-    low = mantissa < SPLIT
+    low = mantissa < SQRT_HALF
     mantissa = np.where(low, mantissa * 2.0, mantissa)
     s = (mantissa - 1.0) / (mantissa + 1.0)
-    logarithm: Array = (exponent - low) * LN2 + s * _polynomial(s * s, AREA)
+    logarithm: Array = (exponent - low) * LN2 + s * _polynomial(s * s, ARTANH_SERIES)
     return logarithm
 
 
-SPLIT, LN2 = math.sqrt(0.5), math.log(2.0)
-AREA = tuple(2.0 / (2 * k + 1) for k in range(12))
+SQRT_HALF, LN2 = math.sqrt(0.5), math.log(2.0)
+ARTANH_SERIES = tuple(2.0 / (2 * k + 1) for k in range(12))
 """Of the series of 2 artanh s."""
 
 CENTRAL = (
@@ -201,7 +201,7 @@ CENTRAL = (
         2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3,
     ),
 )  # fmt: skip
-NEAR = (
+NEAR_TAIL = (
     (
         1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550, 3.64784832476320460504,
         1.27045825245236838258, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4,
@@ -211,7 +211,7 @@ NEAR = (
         1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9,
     ),
 )  # fmt: skip
-FAR = (
+FAR_TAIL = (
     (
         6.65790464350110377720, 5.46378491116411436990, 1.78482653991729133580, 2.96560571828504891230e-1,
         2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7,

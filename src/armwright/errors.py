@@ -127,18 +127,18 @@ def nearest(got: object, names: Iterable[str]) -> str | None:
     return lowered[near[0]] if near else None
 
 
-MOST_NAMES = 12
+MAX_LISTED_NAMES = 12
 """Names that a message about many of them lists."""
 
-MOST_CHOICES = 60
+MAX_LISTED_CHOICES = 60
 """Names to choose from that a message lists, all integrators among them; of more, as links of a robot, the nearest."""
 
 
 def listed(names: Iterable[str]) -> str:
     """Names one after the other, the first few of many."""
     known = list(names)
-    more = [f"and {len(known) - MOST_NAMES} more"] if len(known) > MOST_NAMES else []
-    return ", ".join([*known[:MOST_NAMES], *more])
+    more = [f"and {len(known) - MAX_LISTED_NAMES} more"] if len(known) > MAX_LISTED_NAMES else []
+    return ", ".join([*known[:MAX_LISTED_NAMES], *more])
 
 
 def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> UnknownNameError:
@@ -146,7 +146,7 @@ def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> Unk
     names = list(known)
     near = nearest(got, names)
     guess = f" Did you mean {near!r}?" if near else ""
-    shown = names if len(names) <= MOST_CHOICES else _alike(got, names)
+    shown = names if len(names) <= MAX_LISTED_CHOICES else _alike(got, names)
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     return UnknownNameError(
         f"unknown {what} {got!r}.{guess} Known: {', '.join(shown)}{more}.{' ' + hint if hint else ''}"
@@ -161,5 +161,5 @@ def _alike(got: object, names: list[str]) -> list[str]:
         like.set_seq1(name.lower())
         return like.ratio()
 
-    chosen = sorted(names, key=likeness, reverse=True)[: MOST_NAMES // 2]
+    chosen = sorted(names, key=likeness, reverse=True)[: MAX_LISTED_NAMES // 2]
     return [name for name in names if name in chosen]

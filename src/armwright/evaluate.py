@@ -11,21 +11,21 @@ import numpy as np
 
 from armwright.algebra import Array, Vector
 from armwright.arrays import (
-    by_state,
+    can_write_into,
     check_finite,
     check_out,
-    direct,
     empty,
+    has_overlap,
     on_card,
     package,
-    repeats,
     scalars,
     stacked,
+    state_rows,
     viewed,
     wrench,
 )
-from armwright.backends.columns import Columns
 from armwright.backends.interface import Backend, Kernel
+from armwright.backends.mass_matrix_kernel import MassMatrixKernel
 from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
 from armwright.formulations.problem import Loop
@@ -34,11 +34,11 @@ from armwright.model.description import Description
 from armwright.model.loop_positions import open_loop
 from armwright.model.robot_parameters import mechanism_with, robot_parameters
 from armwright.model.unit_vectors import unit_length_error
-from armwright.trace.loops import LONG_MECHANISMS
-from armwright.trace.solvable import check_solvable
+from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.solvability import check_solvable
 
 
-class Call(NamedTuple):
+class CheckedCall(NamedTuple):
     """One call, checked: arrays by name, the shape of an entry of each, the batch, where to, on how many threads.
 
     Unless it `raises`, states without a finite result are nan, and beside the result it is said which are good.
@@ -52,7 +52,7 @@ class Call(NamedTuple):
     raises: bool = True
 
 
-class Subject(NamedTuple):
+class EvaluatedProblem(NamedTuple):
     """What is evaluated: a problem of a robot in some kind of numbers."""
 
     robot: Description
@@ -60,32 +60,32 @@ class Subject(NamedTuple):
     dtype: np.dtype[Any]
 
 
-Evaluate: TypeAlias = Callable[[Call], Any]
+Evaluator: TypeAlias = Callable[[CheckedCall], Any]
 """A result, and unless the call raises, which states are good."""
 
-Sources: TypeAlias = Callable[[Call], list[tuple[Array, tuple[int, ...]]]]
+Sources: TypeAlias = Callable[[CheckedCall], list[tuple[Array, tuple[int, ...]]]]
 """What a kernel is given of a call: arrays, each with the shape of what one state has of it."""
 
 
-def as_given(call: Call) -> list[tuple[Array, tuple[int, ...]]]:
+def argument_sources(call: CheckedCall) -> list[tuple[Array, tuple[int, ...]]]:
     """The arrays themselves."""
     return [(array, call.shapes[name]) for name, array in call.arrays.items()]
 
 
-def by_kernel(kernel: Kernel, subject: Subject, sources: Sources = as_given) -> Evaluate:
+def kernel_evaluator(kernel: Kernel, subject: EvaluatedProblem, sources: Sources = argument_sources) -> Evaluator:
     """One kernel for every state, in whatever layout it lies."""
     shape, dtype = kernel.shape, subject.dtype
     entries = math.prod(shape)
 
-    def evaluate(call: Call) -> Any:
+    def evaluate(call: CheckedCall) -> Any:
         batch, out = call.batch, call.out
         states = math.prod(batch)
-        columns = [by_state(array, batch, own) for array, own in sources(call)]
+        columns = [state_rows(array, batch, own) for array, own in sources(call)]
         beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
         result = out if out is not None else empty((*batch, *shape), dtype, beside and len(batch) == 1)
         if out is not None:
             check_out(out, (*batch, *shape), dtype)
-        apart = out is None or direct(out, dtype, columns)
+        apart = out is None or can_write_into(out, dtype, columns)
         view = viewed(result, (states, entries)) if apart else None
         target = view if view is not None else np.empty((states, entries), dtype)
         if not kernel.run(columns, target, call.threads) and call.raises:
@@ -97,12 +97,14 @@ def by_kernel(kernel: Kernel, subject: Subject, sources: Sources = as_given) -> 
     return evaluate
 
 
-def by_card(card: Any, kernel: Any, subject: Subject, sources: Sources = as_given) -> Evaluate:
+def device_evaluator(
+    card: Any, kernel: Any, subject: EvaluatedProblem, sources: Sources = argument_sources
+) -> Evaluator:
     """One kernel for every state, all of them on the card."""
     shape, dtype = kernel.shape, subject.dtype
     entries = math.prod(shape)
 
-    def evaluate(call: Call) -> Any:
+    def evaluate(call: CheckedCall) -> Any:
         there = call._replace(arrays={name: card.copied(array) for name, array in call.arrays.items()})
         batch, raises, out = call.batch, call.raises, _fits(call.out, (*call.batch, *shape), dtype)
         states, xp = math.prod(batch), card.cupy()
@@ -133,18 +135,18 @@ def _fits(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
             f"out is {type(out).__name__} {getattr(out, 'dtype', '')} {getattr(out, 'shape', '')}; expected an "
             f"array on the card of {dtype} with shape {shape}"
         )
-    if out is not None and repeats(out):
+    if out is not None and has_overlap(out):
         raise InputError("out cannot be written to: several of its entries share one place in memory")
     return out
 
 
-def _fetched_error(card: Any, subject: Subject, call: Call, result: Any) -> ArmwrightError:
+def _fetched_error(card: Any, subject: EvaluatedProblem, call: CheckedCall, result: Any) -> ArmwrightError:
     """Why a result on the card is not finite."""
     arrays = {name: card.fetched(array) for name, array in call.arrays.items()}
     return not_finite(subject, call._replace(arrays=arrays), card.fetched(result))
 
 
-def _good(call: Call, result: Any) -> Any:
+def _good(call: CheckedCall, result: Any) -> Any:
     """Which states have a finite result of finite numbers; the others become nan."""
     xp, batch = package(result), len(call.batch)
     good = xp.isfinite(result).all(axis=tuple(range(batch, result.ndim)))
@@ -162,21 +164,21 @@ def _unfolded(columns: Any, shape: tuple[int, ...]) -> Any:
     return columns.T.reshape(*shape, states).transpose(axes)
 
 
-def loop_kernel(backend: Backend, loop: Loop, subject: Subject, loads: tuple[str, ...]) -> Kernel:
+def loop_kernel(backend: Backend, loop: Loop, subject: EvaluatedProblem, loads: tuple[str, ...]) -> Kernel:
     """The sweeps of a loop along the chain of a robot; without gravity where they are to give columns."""
     robot, dtype = subject.robot, subject.dtype.name
     check_solvable(subject.problem, robot)
     still = replace(robot, gravity=(0.0, 0.0, 0.0)) if loop.columns else robot
     sweeps = LONG_MECHANISMS[loop.sweeps]
     made = backend.loop(sweeps.steps(bool(loads)), sweeps.tables(still, dtype), dtype)
-    return Columns(made) if loop.columns else made
+    return MassMatrixKernel(made) if loop.columns else made
 
 
-def along_chain(subject: Subject) -> Sources:
+def chain_sources(subject: EvaluatedProblem) -> Sources:
     """A loop takes q, qd and a third array, zeros where the problem has none, and one wrench per link."""
     n, dtype, names = subject.robot.n, subject.dtype, subject.problem.arguments
 
-    def sources(call: Call) -> list[tuple[Array, tuple[int, ...]]]:
+    def sources(call: CheckedCall) -> list[tuple[Array, tuple[int, ...]]]:
         given = [call.arrays[name] for name in names]
         rest = package(*given).zeros(1, dtype)
         loads = [(_loads(subject, call), (n, 6))] if len(call.arrays) > len(names) else []
@@ -185,7 +187,7 @@ def along_chain(subject: Subject) -> Sources:
     return sources
 
 
-def _loads(subject: Subject, call: Call) -> Array:
+def _loads(subject: EvaluatedProblem, call: CheckedCall) -> Array:
     """The wrenches on the tool and on the links as one per link, in the link frames."""
     arrays, batch, mechanism = call.arrays, call.batch, subject.robot.mechanism()
     loads = package(*arrays.values()).zeros((*batch, subject.robot.n, 6), subject.dtype)
@@ -200,13 +202,13 @@ def _loads(subject: Subject, call: Call) -> Array:
     return made
 
 
-def as_written(formulation: Formulation, subject: Subject, card: Any = None) -> Evaluate:
+def scalar_evaluator(formulation: Formulation, subject: EvaluatedProblem, card: Any = None) -> Evaluator:
     """The formulation itself, with arrays as scalars: those of NumPy, or on a card those of CuPy."""
     robot, problem, dtype = subject
     check_solvable(problem, robot)
     mechanism = robot.mechanism(float if dtype == np.float64 else np.float32)
 
-    def evaluate(call: Call) -> Any:
+    def evaluate(call: CheckedCall) -> Any:
         batch = call.batch
         if card is not None:  # a single state is numbers, as it is anywhere
             move = card.copied if batch else card.fetched
@@ -246,7 +248,7 @@ def _filled(out: Any, result: Array, there: bool) -> Array:
     return filled
 
 
-def not_finite(subject: Subject, call: Call, result: Array) -> ArmwrightError:
+def not_finite(subject: EvaluatedProblem, call: CheckedCall, result: Array) -> ArmwrightError:
     """Why a result is not finite: a loop that is apart, a singular matrix or overflow. Raises if the input is not."""
     for name, array in call.arrays.items():
         check_finite(name, array)

@@ -19,10 +19,10 @@ from typing import BinaryIO
 
 from armwright.errors import ModelError
 
-LINK = "it is a link; expected a file, so name what it points to, or remove it"
+LINK_REFUSED = "it is a link; expected a file, so name what it points to, or remove it"
 """Why nothing is written there."""
 
-RIGHTS = 0o777
+PERMISSION_BITS = 0o777
 """Of a mode that a file keeps: who may read and write it, and not whose rights it lends."""
 
 _SYSTEM = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
@@ -184,7 +184,7 @@ class Directory:
                 os.mkdir(self.at(name), dir_fd=self.handle)
         mode = self.mode(name)
         if mode is not None and not stat.S_ISDIR(mode):
-            why = LINK.replace("file", "folder") if stat.S_ISLNK(mode) else "it is a file; expected a folder"
+            why = LINK_REFUSED.replace("file", "folder") if stat.S_ISLNK(mode) else "it is a file; expected a folder"
             raise NotADirectoryError(errno.ENOTDIR, why, str(self.path / name))
         if self.handle is None:
             yield Directory(self.path / name, None)
@@ -200,7 +200,7 @@ class Directory:
         info = self._info(name) if name else None
         mode = stat.S_IFDIR if not name else 0 if info is None else info.st_mode
         if stat.S_ISLNK(mode):
-            raise OSError(errno.ELOOP, LINK, str(self.path / name))
+            raise OSError(errno.ELOOP, LINK_REFUSED, str(self.path / name))
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, "it is a folder; expected a file", str(self.path / name))
         if info is not None and not os.access(self.at(name), os.W_OK, dir_fd=self.handle):
@@ -228,7 +228,7 @@ class Directory:
             file.flush()
             os.fsync(handle)
             if mode and hasattr(os, "fchmod"):
-                os.fchmod(handle, mode & RIGHTS)
+                os.fchmod(handle, mode & PERMISSION_BITS)
 
 
 @contextmanager
@@ -249,7 +249,7 @@ def directory(path: str | Path) -> Iterator[Directory]:
 
 def _check(mode: int, path: str | Path) -> None:
     if stat.S_ISLNK(mode):
-        raise OSError(errno.ELOOP, LINK, str(path))
+        raise OSError(errno.ELOOP, LINK_REFUSED, str(path))
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder; expected a file", str(path))
     if not stat.S_ISREG(mode):

@@ -15,19 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape, direct, empty, on_card, viewed, whole_number
+from armwright.arrays import can_write_into, checked_array, common_shape, empty, on_card, viewed, whole_number
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SingularError, unknown
 from armwright.evaluate import (
-    Call,
-    Evaluate,
-    Subject,
-    along_chain,
-    as_given,
-    as_written,
-    by_card,
-    by_kernel,
+    CheckedCall,
+    EvaluatedProblem,
+    Evaluator,
+    argument_sources,
+    chain_sources,
+    device_evaluator,
+    kernel_evaluator,
     loop_kernel,
+    scalar_evaluator,
 )
 from armwright.formulations import PROBLEMS, Formulation, default_for, find, problem_of
 from armwright.formulations.problem import MEANING, numbered
@@ -39,9 +39,9 @@ from armwright.lazy import cached_property
 from armwright.model.description import Description
 from armwright.model.frame_wrenches import wrenches_on_links
 from armwright.model.robot_parameters import parameter_sizes
-from armwright.trace.choose import cheapest
-from armwright.trace.form import Form, form_of, too_long
-from armwright.trace.tracing import Request, Traced, traced
+from armwright.trace.cheapest import cheapest
+from armwright.trace.evaluation_strategy import EvaluationStrategy, strategy_of, too_long_message
+from armwright.trace.tracing import Traced, TraceRequest, trace
 
 _MANY_STATES = 16384  # from here on all cores are used unless told otherwise
 
@@ -62,10 +62,10 @@ class Function:
         if record.of_frame:
             _ = robot.end
         made = backend(target)
-        self._form = form_of(
+        self._form = strategy_of(
             record, robot, formulation is not None, vary, made.max_unrolled_joints, made.loop_sizes.get(record.name)
         )
-        self._subject = Subject(robot, record, self.dtype)
+        self._subject = EvaluatedProblem(robot, record, self.dtype)
         self.arguments = (*record.arguments, *vary)
         # a varied parameter of one number has no axis of its own
         sizes = {name: () if size == 1 else (size,) for name, size in parameter_sizes(robot, vary).items()}
@@ -73,7 +73,7 @@ class Function:
         self._shapes: dict[str, tuple[int, ...]] = {n: sizes.get(n, lengths.get(n, ())) for n in self.arguments}
         self._lengths = [lengths[name][0] for name in record.arguments]
         self._kernels: dict[tuple[str, ...], Kernel] = {}
-        self._evaluators: dict[tuple[tuple[str, ...], bool], Evaluate] = {}
+        self._evaluators: dict[tuple[tuple[str, ...], bool], Evaluator] = {}
 
     def __repr__(self) -> str:
         try:
@@ -137,7 +137,7 @@ class Function:
     @cached_property
     def single(self) -> Callable[..., Array]:
         """The function without options: fastest for one state given as plain arrays, the same for everything else."""
-        if self._form is not Form.STRAIGHT:
+        if self._form is not EvaluationStrategy.STRAIGHT:
             return self._any_layout
         made: Callable[..., Array] = self._kernel(()).single(self._any_layout)
         return made
@@ -167,7 +167,9 @@ class Function:
         kernel = self._kernel(())
         wanted = (shape[0], *kernel.shape)
         result = out if out is not None else empty(wanted, dtype, first.strides[0] == dtype.itemsize)
-        if out is not None and (type(out) is not np.ndarray or out.shape != wanted or not direct(out, dtype, state)):
+        if out is not None and (
+            type(out) is not np.ndarray or out.shape != wanted or not can_write_into(out, dtype, state)
+        ):
             return None
         view = result if len(kernel.shape) == 1 else viewed(result, (shape[0], math.prod(kernel.shape)))
         if view is None or not (threads is None or (type(threads) is int and threads >= 1)):
@@ -179,8 +181,10 @@ class Function:
     @cached_property
     def _one_kernel(self) -> bool:
         """Whether a kernel has the arguments of the problem for its own."""
-        loop = self._record.loop if self._form is Form.LOOP else None
-        return self._form is Form.STRAIGHT or (loop is not None and (loop.columns or loop.sweeps == self._record.name))
+        loop = self._record.loop if self._form is EvaluationStrategy.LOOP else None
+        return self._form is EvaluationStrategy.STRAIGHT or (
+            loop is not None and (loop.columns or loop.sweeps == self._record.name)
+        )
 
     @cached_property
     def _plain(self) -> Traced:
@@ -192,15 +196,15 @@ class Function:
         return self.robot.n >= backend(self.target).solve_loop_size
 
     def _traced(self, loads: tuple[str, ...], looped: bool) -> Traced:
-        asked = Request(self.problem, self.robot, loads, self.vary, looped)
-        return cheapest(asked) if self._wanted is None else traced(self._wanted, asked)
+        asked = TraceRequest(self.problem, self.robot, loads, self.vary, looped)
+        return cheapest(asked) if self._wanted is None else trace(self._wanted, asked)
 
     @property
     def formulation(self) -> Formulation:
         """The one that was asked for, or the cheapest for this robot; of a large one what is written for it."""
         if self._wanted is not None:
             return self._wanted
-        if self._form is Form.STRAIGHT:
+        if self._form is EvaluationStrategy.STRAIGHT:
             return self._plain.formulation
         loop, mechanism = self._record.loop, self.robot.mechanism()
         by_loop = None if loop is None else find(self.problem, loop.formulation)
@@ -232,7 +236,7 @@ class Function:
     @property
     def source(self) -> str:
         """The generated code: LLVM IR for the CPU."""
-        if self._form is Form.WRITTEN:
+        if self._form is EvaluationStrategy.WRITTEN:
             raise InputError(f"{self._too_long(f'{self.problem} is compiled')}: it has no source")
         return self._kernel(()).source
 
@@ -244,12 +248,12 @@ class Function:
         return self._kernel(())
 
     def _too_long(self, what: str) -> str:
-        return too_long(self.robot, what, longest=backend(self.target).max_unrolled_joints)
+        return too_long_message(self.robot, what, longest=backend(self.target).max_unrolled_joints)
 
     def _kernel(self, loads: tuple[str, ...]) -> Kernel:
         if loads not in self._kernels:
             made = backend(self.target)
-            if self._form is Form.STRAIGHT:
+            if self._form is EvaluationStrategy.STRAIGHT:
                 program = (self._traced(loads, self._solves) if loads else self._plain).program
                 self._kernels[loads] = made.kernel(written_out(program), self.dtype.name)
             else:
@@ -296,7 +300,7 @@ class Function:
         out: Array | None,
         threads: int | None,
         card: bool = False,
-    ) -> Call:
+    ) -> CheckedCall:
         if len(state) != len(self.arguments):
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
         self._check_wrenches(tuple(wrenches))
@@ -305,30 +309,36 @@ class Function:
         given = dict(zip(self.arguments, state, strict=True)) | wrenches
         shapes = {**self._shapes, "tip_wrench": (6,), "link_wrenches": (len(self.robot.links), 6)}
         arrays = {
-            name: checked(name, value, shapes[name], self.dtype, MEANING.get(name, "a parameter that varies"), card)
+            name: checked_array(
+                name, value, shapes[name], self.dtype, MEANING.get(name, "a parameter that varies"), card
+            )
             for name, value in given.items()
         }
         batch = common_shape({name: (array, len(shapes[name])) for name, array in arrays.items()})
         shares = whole_number("threads", threads, 1) if threads is not None else _default_threads(batch)
-        return Call(arrays, shapes, batch, out, shares)
+        return CheckedCall(arrays, shapes, batch, out, shares)
 
-    def _evaluator(self, loads: tuple[str, ...], there: bool = False) -> Evaluate:
+    def _evaluator(self, loads: tuple[str, ...], there: bool = False) -> Evaluator:
         if (loads, there) not in self._evaluators:
             self._evaluators[loads, there] = self._made_evaluator(loads, self._card if there else None)
         return self._evaluators[loads, there]
 
-    def _made_evaluator(self, loads: tuple[str, ...], card: Any) -> Evaluate:
+    def _made_evaluator(self, loads: tuple[str, ...], card: Any) -> Evaluator:
         """How a call is evaluated; one with arrays on a card, there."""
-        if self._form is Form.WRITTEN:
+        if self._form is EvaluationStrategy.WRITTEN:
             if self.vary:
                 raise InputError(self._too_long("parameters can vary"))
             if self.formulation.traced:
                 raise InputError(self._too_long("derivatives are"))
-            return as_written(self.formulation, self._subject, card)
+            return scalar_evaluator(self.formulation, self._subject, card)
         kernel, subject, loop = self._kernel(loads), self._subject, self._record.loop
         columns = loop is not None and loop.columns
-        sources = as_given if self._form is Form.STRAIGHT or columns else along_chain(subject)
-        return by_kernel(kernel, subject, sources) if card is None else by_card(card, kernel, subject, sources)
+        sources = argument_sources if self._form is EvaluationStrategy.STRAIGHT or columns else chain_sources(subject)
+        return (
+            kernel_evaluator(kernel, subject, sources)
+            if card is None
+            else device_evaluator(card, kernel, subject, sources)
+        )
 
 
 def _loads(tip_wrench: ArrayLike | None, link_wrenches: Wrenches | None) -> dict[str, Any]:

@@ -18,18 +18,18 @@ from armwright.algebra import ZERO, Scalar, Vector, cos, elementary, from_quater
 from armwright.mechanism import Ball
 
 Entries: TypeAlias = Sequence[Scalar]
-Turn: TypeAlias = tuple[Vector, Scalar]
+Quaternion: TypeAlias = tuple[Vector, Scalar]
 """A quaternion: its vector part, and w."""
 
 sqrt = elementary("sqrt")
 
-HALVINGS = 3
+ATAN_HALVINGS = 3
 """Of an angle of at most a right angle, before the series of the arc tangent."""
 
-TERMS = 12
+ATAN_TERMS = 12
 """Of that series: the next one is below rounding."""
 
-LEAST = 1e-60
+SQUARE_OFFSET = 1e-60
 """Added to squares that are divided by, so that no angle is too small; what it changes is below all rounding."""
 
 
@@ -39,7 +39,7 @@ def difference(balls: Sequence[Ball], q0: Entries, q1: Entries) -> list[Scalar]:
     place = 0
     for ball in balls:
         result += [b - a for a, b in zip(q0[place : ball.place], q1[place : ball.place], strict=True)]
-        result += APART[ball.kind](q0[ball.entries], q1[ball.entries])
+        result += DIFFERENCES[ball.kind](q0[ball.entries], q1[ball.entries])
         place = ball.entries.stop
     return [*result, *(b - a for a, b in zip(q0[place:], q1[place:], strict=True))]
 
@@ -52,20 +52,20 @@ def moved(balls: Sequence[Ball], q: Entries, v: Entries) -> list[Scalar]:
         place = len(result)
         result += [a + b for a, b in zip(q[place : ball.place], v[k : ball.coordinate], strict=True)]
         k = ball.rates.stop
-        result += MOVED[ball.kind](q[ball.entries], v[ball.rates.start : k])
+        result += MOTIONS[ball.kind](q[ball.entries], v[ball.rates.start : k])
     return [*result, *(a + b for a, b in zip(q[len(result) :], v[k:], strict=True))]
 
 
 def _per_sine(w: Scalar, square: Scalar) -> Scalar:
     """a / sin(a) by w = cos(a), which is not below zero, and the square of sin(a)."""
     ratio: Scalar = 1
-    for _ in range(HALVINGS):
+    for _ in range(ATAN_HALVINGS):
         w = sqrt((1 + w) * 0.5)
         ratio = ratio / w
     ratio = ratio / w
-    tangent = square * ratio * ratio * 4.0**-HALVINGS
+    tangent = square * ratio * ratio * 4.0**-ATAN_HALVINGS
     series: Scalar = 0.0
-    for k in reversed(range(TERMS)):
+    for k in reversed(range(ATAN_TERMS)):
         series = series * tangent + (-1) ** k / (2 * k + 1)
     return ratio * series
 
@@ -75,41 +75,41 @@ def _upward(x: Scalar) -> Scalar:
     return sign(sign(x) + 0.5)
 
 
-def _times(a: Turn, b: Turn) -> Turn:
+def _times(a: Quaternion, b: Quaternion) -> Quaternion:
     (u, s), (v, t) = a, b
     return v * s + u * t + u.cross(v), s * t - u.dot(v)
 
 
-def _turn(entries: Entries) -> Turn:
+def _turn(entries: Entries) -> Quaternion:
     x, y, z, w = entries
     return Vector(x, y, z), w
 
 
-def _between(q0: Entries, q1: Entries) -> Turn:
+def _between(q0: Entries, q1: Entries) -> Quaternion:
     """The rotation from one quaternion to the other, in the axes of the body."""
     v, w = _turn(q0)
     return _times((-v, w), _turn(q1))
 
 
-def _logarithm(turn: Turn) -> tuple[Vector, Scalar]:
+def _logarithm(turn: Quaternion) -> tuple[Vector, Scalar]:
     """The rotation vector r of a quaternion, and (1 - a cot(a)) / r.r with a half of its length."""
     up = _upward(turn[1])
     v, w = turn[0] * up, turn[1] * up
     factor = _per_sine(w, v.dot(v))
     rotation = v * (2 * factor)
-    return rotation, (1 - w * factor) / (rotation.dot(rotation) + LEAST)
+    return rotation, (1 - w * factor) / (rotation.dot(rotation) + SQUARE_OFFSET)
 
 
-def _twist(position: Vector, turn: Turn) -> list[Scalar]:
+def _twist(position: Vector, turn: Quaternion) -> list[Scalar]:
     """The screw motion to a pose: log of SE(3)."""
     rotation, more = _logarithm(turn)
     bent = rotation.cross(position)
     return [*(position - bent * 0.5 + rotation.cross(bent) * more), *rotation]
 
 
-def _pose(linear: Vector, rotation: Vector) -> tuple[Vector, Turn]:
+def _pose(linear: Vector, rotation: Vector) -> tuple[Vector, Quaternion]:
     """Where a screw motion leads: exp of SE(3)."""
-    square = rotation.dot(rotation) + LEAST
+    square = rotation.dot(rotation) + SQUARE_OFFSET
     angle = sqrt(square)
     sine, cosine = sin(angle * 0.5) / angle, cos(angle * 0.5)
     bent = rotation.cross(linear)
@@ -129,7 +129,7 @@ def _free_moved(q: Entries, v: Entries) -> list[Scalar]:
     return [*(Vector(*q[:3]) + from_quaternion(*q[3:]) @ way), *vector, w]
 
 
-def turned_by(c: Scalar, s: Scalar) -> Scalar:
+def angle_of(c: Scalar, s: Scalar) -> Scalar:
     """The angle of a cosine and a sine, within half a turn."""
     up = _upward(c)
     return _per_sine(c * up, s * s) * s * up + (1 - up) * (math.pi / 2) * _upward(s)
@@ -138,7 +138,7 @@ def turned_by(c: Scalar, s: Scalar) -> Scalar:
 def _planar_apart(q0: Entries, q1: Entries) -> list[Scalar]:
     (x0, y0, c0, s0), (x1, y1, c1, s1) = q0, q1
     c, s, x, y = c0 * c1 + s0 * s1, c0 * s1 - s0 * c1, x1 - x0, y1 - y0
-    angle = turned_by(c, s)
+    angle = angle_of(c, s)
     turn = Vector(0, 0, sin(angle * 0.5)), cos(angle * 0.5)
     return [*_twist(Vector(c0 * x + s0 * y, c0 * y - s0 * x, 0), turn)[:2], angle]
 
@@ -150,12 +150,12 @@ def _planar_moved(q: Entries, v: Entries) -> list[Scalar]:
     return [x + c0 * way.x - s0 * way.y, y + s0 * way.x + c0 * way.y, c0 * c - s0 * s, s0 * c + c0 * s]
 
 
-def way_between(q0: Entries, q1: Entries) -> list[Scalar]:
+def rotation_between(q0: Entries, q1: Entries) -> list[Scalar]:
     """The rotation vector from one quaternion to the other, at most half a turn long, in the axes of the body."""
     return list(_logarithm(_between(q0, q1))[0])
 
 
-def bend_of(q0: Entries, q1: Entries) -> Scalar:
+def curvature_factor(q0: Entries, q1: Entries) -> Scalar:
     """The factor of r x (r x d) in the growth of the rotation vector r between two quaternions, turned by d."""
     return _logarithm(_between(q0, q1))[1]
 
@@ -171,14 +171,14 @@ def _ball_moved(q: Entries, v: Entries) -> list[Scalar]:
     return [*vector, w]
 
 
-APART: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
-    "ball": way_between,
+DIFFERENCES: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
+    "ball": rotation_between,
     "free": _free_apart,
     "planar": _planar_apart,
 }
 """How such a joint has to move, from some entries of q to others."""
 
-MOVED: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
+MOTIONS: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
     "ball": _ball_moved,
     "free": _free_moved,
     "planar": _planar_moved,

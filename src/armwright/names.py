@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import unicodedata
 
-OBEYED = frozenset({"Cc", "Cs", "Zl", "Zp"})
+CONTROL_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Categories of characters that are orders, halves of characters, or end a line."""
 
-TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that turn the direction of what follows, and so show a name as another."""
 
 
@@ -19,7 +19,9 @@ def shown(name: object) -> str:
     text = str(name)
     if text.isprintable():
         return text
-    return "".join(_written(c) if c in TURNING or unicodedata.category(c) in OBEYED else c for c in text)
+    return "".join(
+        _written(c) if c in DIRECTION_MARKS or unicodedata.category(c) in CONTROL_CATEGORIES else c for c in text
+    )
 
 
 def shown_lines(text: object) -> str:
@@ -31,10 +33,10 @@ def _written(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-NOISE = 1e-12
+PRINT_ROUNDING = 1e-12
 """Below this a number of order one is rounding, and its digits mean nothing."""
 
 
 def tidy(x: float, form: str = ".1e") -> str:
     """A number as it is printed: 0 where it is only rounding."""
-    return "0" if abs(x) < NOISE else format(x, form)
+    return "0" if abs(x) < PRINT_ROUNDING else format(x, form)

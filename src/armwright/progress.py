@@ -15,14 +15,14 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 Item = TypeVar("Item")
-Told = Callable[[float], None]
+ProgressCallback = Callable[[float], None]
 
-_listening: ContextVar[tuple[Told, float, float] | None] = ContextVar("listening", default=None)
+_listening: ContextVar[tuple[ProgressCallback, float, float] | None] = ContextVar("listening", default=None)
 """Who is told, and from which part of the whole to which the work under way leads."""
 
 
 @contextmanager
-def listening(tell: Told | None) -> Iterator[None]:
+def progress_reported(tell: ProgressCallback | None) -> Iterator[None]:
     """Tell how far the work within is; None for work of which nobody is to hear."""
     outer = _listening.get()
     _listening.set(None if tell is None else (tell, 0.0, 1.0))
@@ -32,7 +32,7 @@ def listening(tell: Told | None) -> Iterator[None]:
         _listening.set(outer)
 
 
-def heard() -> Told | None:
+def progress_callback() -> ProgressCallback | None:
     """Who is told which part of the work under way is done; None if nobody is."""
     if (now := _listening.get()) is None:
         return None
@@ -41,7 +41,7 @@ def heard() -> Told | None:
 
 
 @contextmanager
-def part(begin: float, end: float) -> Iterator[None]:
+def progress_part(begin: float, end: float) -> Iterator[None]:
     """The work within leads from one share of the work under way to another."""
     outer = _listening.get()
     if outer is None:
@@ -58,7 +58,7 @@ def part(begin: float, end: float) -> Iterator[None]:
     tell(inner[1])
 
 
-def counted_off(items: Iterable[Item]) -> Iterator[Item]:
+def tracked(items: Iterable[Item]) -> Iterator[Item]:
     """The same one after the other, each of which is an equal part of the work."""
     outer = _listening.get()
     if outer is None:

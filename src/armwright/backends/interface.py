@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
-from armwright.draws import Drawn, Which
+from armwright.draws import DrawnColumn, RolloutIndices
 from armwright.errors import InputError, unknown
 from armwright.graph.program import Program
 from armwright.integrate.control import Gains
@@ -101,7 +101,7 @@ class Rollout(Protocol):
     def max_rollouts(self, numbers: int) -> int:
         """Return the number of rollouts that fit in memory, each with so many numbers."""
 
-    def draw(self, out: Any, drawn: Drawn, which: Which, instants: Array) -> None:
+    def draw(self, out: Any, drawn: DrawnColumn, which: RolloutIndices, instants: Array) -> None:
         """Fill `out` (instants, rollouts) with random numbers; instants are (instants, 1) or (instants, rollouts)."""
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
@@ -123,7 +123,7 @@ class HostRollout:
         return sys.maxsize
 
     @staticmethod
-    def draw(out: Array, drawn: Drawn, which: Which, instants: Array) -> None:
+    def draw(out: Array, drawn: DrawnColumn, which: RolloutIndices, instants: Array) -> None:
         out[...] = drawn.numbers(which, out.shape[1], instants)
 
 

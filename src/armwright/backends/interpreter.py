@@ -25,8 +25,8 @@ from armwright.backends.interface import (
     Gauge,
     HostRollout,
 )
-from armwright.graph.draw import listing
 from armwright.graph.interpret import interpret
+from armwright.graph.printing import listing
 from armwright.graph.program import Equations, FinalState, FinalStateJacobian, Integration, Program
 from armwright.integrate import events
 from armwright.integrate.control import Gains, Rule, mean_square
@@ -38,7 +38,7 @@ from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
 
-def computed(program: Program, arrays: Sequence[Array]) -> list[Any]:
+def interpreted_outputs(program: Program, arrays: Sequence[Array]) -> list[Any]:
     """The outputs of a program, arrays of one number per state, from arrays (states, entries)."""
     values = {
         str(symbol.key): array[:, k]
@@ -49,7 +49,7 @@ def computed(program: Program, arrays: Sequence[Array]) -> list[Any]:
         return interpret(program.outputs, values, arrays[0].dtype.type)
 
 
-class Interpreted(BasicKernel):
+class InterpretedKernel(BasicKernel):
     """One program."""
 
     def __init__(self, program: Program, dtype: str) -> None:
@@ -66,10 +66,10 @@ class Interpreted(BasicKernel):
         if self._program.integration is not None:
             out[...] = integrated(self._program, self._program.integration, arrays)
             return bool(np.isfinite(out).all())
-        values, left = computed(self._program, arrays), self._program.equations
+        values, left = interpreted_outputs(self._program, arrays), self._program.equations
         if left is not None:
             with np.errstate(all="ignore"):
-                values = list(solved(left, _stacked(values, out).T))
+                values = list(solve_equations(left, _stacked(values, out).T))
         for k, value in enumerate(values):
             out[:, k] = value
         return bool(np.isfinite(out).all() and all(np.isfinite(array).all() for array in arrays))
@@ -91,7 +91,7 @@ def integrated(program: Program, integration: Integration, arrays: Sequence[Arra
         for row in integration.a[: len(integration.b)]:
             x = y + h * sum((a * k for a, k in zip(row, slopes, strict=True)), start=np.zeros_like(y))
             places.append(x)
-            slopes.append(_stacked(computed(rates, [x[:, :nq], x[:, nq:], *constants]), y))
+            slopes.append(_stacked(interpreted_outputs(rates, [x[:, :nq], x[:, nq:], *constants]), y))
         return places, y + h * sum(b * k for b, k in zip(integration.b, slopes, strict=True))
 
     if isinstance(integration, FinalStateJacobian):
@@ -127,7 +127,7 @@ def _gradient(
             later = sum((integration.a[j][i] * pulled[j][:, :m] for j in pulled), start=np.zeros_like(y))
             seeds = h * (integration.b[i] * total[:, :m] + later)
             there = [places[i][:, :nq], places[i][:, nq:], *constants, seeds]
-            pulled[i] = _stacked(computed(inner, there), total)
+            pulled[i] = _stacked(interpreted_outputs(inner, there), total)
         total = total + sum(pulled.values())
     return total
 
@@ -146,8 +146,8 @@ def _jacobian(program: Program, integration: Integration, arrays: Sequence[Array
                 x + h * sum((a * rate for a, rate in zip(row, rates, strict=True)), start=np.zeros_like(x))
                 for x, rates in ((dq, moving), (dv, gaining))
             )
-            F = _stacked(computed(inner, [place[:, :n], place[:, n:], *inputs[2:]]), y)
-            F = F if program.equations is None else solved(program.equations, F.T).T
+            F = _stacked(interpreted_outputs(inner, [place[:, :n], place[:, n:], *inputs[2:]]), y)
+            F = F if program.equations is None else solve_equations(program.equations, F.T).T
             by_q, by_qd, by_tau = np.moveaxis(F.reshape(-1, 3, n, n), 1, 0)
             moving.append(dvi)
             gaining.append(by_q @ dqi + by_qd @ dvi + np.concatenate([np.zeros((len(y), n, 2 * n)), by_tau], axis=2))
@@ -161,7 +161,7 @@ def _stacked(values: list[Any], like: Array) -> Array:
     return np.stack([np.broadcast_to(x, len(like)) for x in values], axis=1).astype(like.dtype)
 
 
-def solved(left: Equations, outputs: Array) -> Array:
+def solve_equations(left: Equations, outputs: Array) -> Array:
     """The results of a program from its outputs (entries, states), by its equations."""
     n, lower = left.n, left.lower
     minus = outputs[left.inverse : left.inverse + n]
@@ -176,7 +176,7 @@ def solved(left: Equations, outputs: Array) -> Array:
     return X.reshape(left.inverse, -1)
 
 
-class Swept(BasicKernel):
+class InterpretedLoop(BasicKernel):
     """Sweeps over the joints of a chain."""
 
     def __init__(self, rolled: ChainLoop, tables: ChainTables, dtype: str) -> None:
@@ -206,7 +206,7 @@ class Swept(BasicKernel):
                     *(inputs[name][:, i * (m := rolled.inputs[name]) : (i + 1) * m] for name in sweep.reads),
                     *(earlier[i] for earlier in records[:-1]),
                 ]
-                values = computed(sweep.steps[CHAIN_JOINTS[tables.kinds[i]]], given)
+                values = interpreted_outputs(sweep.steps[CHAIN_JOINTS[tables.kinds[i]]], given)
                 made = np.stack(np.broadcast_arrays(*values, carry[:, 0])[:-1], axis=-1).astype(self.dtype)
                 carry, records[-1][i] = made[:, : sweep.carry], made[:, sweep.carry :]
         for i in joints:
@@ -214,7 +214,7 @@ class Swept(BasicKernel):
         return bool(np.isfinite(out).all())
 
 
-class Stepped(HostRollout):
+class InterpretedRollout(HostRollout):
     """Rollouts one after the other, each by the steps of `integrate.runge_kutta`."""
 
     width = 1
@@ -251,7 +251,7 @@ class Stepped(HostRollout):
 
         def call(*given: Any) -> Array:
             *times, y = given  # with a time the length of the step, where the program is of it
-            values = computed(program, [np.array([times], self.dtype), y[None], *opened])
+            values = interpreted_outputs(program, [np.array([times], self.dtype), y[None], *opened])
             return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
 
         return call
@@ -323,7 +323,7 @@ class Stepped(HostRollout):
         def look(t: float, y: Array, t_end: float, y_end: Array) -> None:
             times = (np.full((1, 1), x, self.dtype) for x in (t, t_end))
             given = [next(times), y[None], *opened, next(times), y_end[None]]
-            values = [np.reshape(x, -1)[0] for x in computed(program, given)]
+            values = [np.reshape(x, -1)[0] for x in interpreted_outputs(program, given)]
             totals[:] = np.fmax(totals, np.array(values, self.dtype))
 
         return look
@@ -386,7 +386,7 @@ class Stepped(HostRollout):
                     if fields["stop"][0]:
                         break
             except IntegrationError as error:
-                fields["stop_reason"][i] = STATES[error.reason]
+                fields["stop_reason"][i] = STOP_REASONS[error.reason]
             if t != goal and not fields["stop_reason"][i]:
                 break
             look(t, y)
@@ -399,8 +399,8 @@ class Stepped(HostRollout):
         fields["rejected"][i] += scheme.counts.rejected or 0
 
 
-STATES = {"not finite": NOT_FINITE, "too small": STEP_TOO_SMALL, "too many": TOO_MANY_STEPS}
+STOP_REASONS = {"not finite": NOT_FINITE, "too small": STEP_TOO_SMALL, "too many": TOO_MANY_STEPS}
 
 
-BACKEND = Backend(kernel=Interpreted, loop=Swept, rollout=Stepped)
+BACKEND = Backend(kernel=InterpretedKernel, loop=InterpretedLoop, rollout=InterpretedRollout)
 """The backend that computes programs node by node."""

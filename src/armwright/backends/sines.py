@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LARGEST = 1e6
+MAX_ANGLE = 1e6
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Sines:
 
     def limit(self, fused: bool) -> float:
         """The largest angle that is reduced well, with or without a fused multiply-add."""
-        return LARGEST if fused else self.split_limit
+        return MAX_ANGLE if fused else self.split_limit
 
 
 DOUBLE = Sines(  # of the Sun math library
@@ -37,7 +37,7 @@ DOUBLE = Sines(  # of the Sun math library
     split=(
         1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624871116645580e-21, 8.47842766036889956997e-32,
     ),
-    split_limit=LARGEST,
+    split_limit=MAX_ANGLE,
     sine=(
         -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
         2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,

@@ -10,7 +10,7 @@ from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of
 from armwright.cli.output import console, escape, numbered, records, show_json, show_notes, show_rows, working
 from armwright.errors import InputError
 from armwright.formulations import PROBLEMS, Formulation
-from armwright.progress import counted_off
+from armwright.progress import tracked
 from armwright.study.operation_counts import VALID_FROM, compare, counted, formula
 from armwright.study.published import CUSTOMISED
 
@@ -59,7 +59,7 @@ def _count_general(types: str, json: bool) -> None:
     formulas = revolute and n >= VALID_FROM
     with working("counting"):
         counts: Rows = [("problem", "formulation", *KINDS)]
-        counts += [(f.problem, f.name, *_numbers(_general(f, types))) for f in counted_off(counted(n))]
+        counts += [(f.problem, f.name, *_numbers(_general(f, types))) for f in tracked(counted(n))]
         # of what is differentiated, a formula would take longer to find than all others
         grown: Rows = [("problem", "formulation", "mul for n joints", "add for n joints")]
         grown += [(f.problem, f.name, *formula(f)) for f in counted(n) if formulas and not f.traced]
@@ -102,7 +102,7 @@ def _count_robot(arm: aw.Robot, json: bool) -> None:
     order = list(dict.fromkeys(f.problem for f in methods))
     rows: Rows = [("problem", "formulation", *KINDS, *(("general mul", "general add") if chain else ()))]
     with working(f"counting {arm.name}"):
-        own = {(f.problem, f.name): _customised(f, arm) for f in counted_off(methods)}
+        own = {(f.problem, f.name): _customised(f, arm) for f in tracked(methods)}
     for f in sorted(methods, key=lambda f: (order.index(f.problem), own[f.problem, f.name].total)):
         any_such = [_general(f, types)] if chain else []
         beside = [number for c in any_such for number in (c.multiplications, c.additions)]

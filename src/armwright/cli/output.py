@@ -33,7 +33,7 @@ from armwright.errors import (
 )
 from armwright.names import shown, shown_lines
 from armwright.pages.report.plot import write
-from armwright.progress import listening
+from armwright.progress import progress_reported
 
 WIDTH = 150
 """Columns for which tables are laid out where nobody is watching: in a pipe or a file nothing need be folded.
@@ -205,7 +205,7 @@ def working(text: str) -> Iterator[None]:
             furthest = max(furthest, share)
             bar.update(task, completed=furthest)
 
-        with listening(tell if out.is_terminal else None):
+        with progress_reported(tell if out.is_terminal else None):
             yield
 
 

@@ -19,7 +19,7 @@ from armwright.formulations import problem_of
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.model.description import Description
-from armwright.trace.form import straight, too_long
+from armwright.trace.evaluation_strategy import has_straight_code, too_long_message
 
 WRENCHES = ("tip_wrench", "link_wrenches")
 
@@ -99,8 +99,8 @@ def _functions(robot: Description, functions: Sequence[str], vary: Sequence[str]
     made: dict[str, Function] = {}
     for name in functions:
         problem, _, frame = str(name).partition("@")
-        if not straight(robot, problem_of(problem)):
-            raise InputError(too_long(robot, f"export writes straight code, {name}", problem_of(problem)))
+        if not has_straight_code(robot, problem_of(problem)):
+            raise InputError(too_long_message(robot, f"export writes straight code, {name}", problem_of(problem)))
         if frame and not (problem_of(problem).of_frame or problem_of(problem).wrenches):
             raise InputError(f"{name}: {problem} is of no frame; leave @{frame} out")
         if problem_of(problem).of_frame and not frame and robot.tip is None:

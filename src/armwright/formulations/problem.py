@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """How a chain too long for straight code has the problem: by the sweeps of a problem that `trace.loops` has.
+    """How a chain too long for straight code has the problem: by the sweeps of a problem that `trace.chain_loops` has.
 
     By `columns`, each is the torque of a unit acceleration, at rest and without gravity.
     """

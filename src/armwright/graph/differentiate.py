@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from armwright.graph.expression import Expr, Operand, schedule
 from armwright.graph.program import Program
 
-Rule = Callable[[Expr, Sequence[Operand]], Operand]
+DerivativeRule = Callable[[Expr, Sequence[Operand]], Operand]
 """The derivative of a node, given those of its operands."""
 
-RULES: dict[str, Rule] = {
+DERIVATIVE_RULES: dict[str, DerivativeRule] = {
     "add": lambda y, d: d[0] + d[1],
     "sub": lambda y, d: d[0] - d[1],
     "mul": lambda y, d: d[0] * y.args[1] + y.args[0] * d[1],
@@ -41,16 +41,16 @@ def derivatives(outputs: Iterable[Operand], variable: Expr) -> list[Operand]:
         if node is variable:
             slopes[node.index] = 1
         elif any(a.index in slopes for a in node.args):
-            slope = RULES[node.op](node, [slopes.get(a.index, 0) for a in node.args])
+            slope = DERIVATIVE_RULES[node.op](node, [slopes.get(a.index, 0) for a in node.args])
             if not _is_zero(slope):
                 slopes[node.index] = slope
     return [slopes.get(x.index, 0) if isinstance(x, Expr) else 0 for x in outputs]
 
 
-Pull = Callable[[Expr, Expr], Sequence[Operand]]
+GradientRule = Callable[[Expr, Expr], Sequence[Operand]]
 """What a gradient by a node makes of those by its operands."""
 
-PULLS: dict[str, Pull] = {
+GRADIENT_RULES: dict[str, GradientRule] = {
     "add": lambda y, g: (g, g),
     "sub": lambda y, g: (g, -g),
     "mul": lambda y, g: (g * y.args[1], g * y.args[0]),
@@ -85,7 +85,7 @@ def gradient(outputs: Sequence[Operand], seeds: Sequence[Expr], variables: Seque
     for node in reversed(schedule(outputs)):
         g = found.get(node.index, 0)
         if node.args and not _is_zero(g):
-            for x, part in zip(node.args, PULLS[node.op](node, node.graph.lift(g)), strict=True):
+            for x, part in zip(node.args, GRADIENT_RULES[node.op](node, node.graph.lift(g)), strict=True):
                 add(x, part)
     return [found.get(x.index, 0) for x in variables]
 

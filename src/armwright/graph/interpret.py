@@ -12,7 +12,7 @@ from armwright.graph.expression import Expr, Operand
 from armwright.graph.replay import replay
 from armwright.graph.simplify import ARITHMETIC
 
-MEANING: dict[str, Callable[..., Scalar]] = {
+NUMPY_OPERATIONS: dict[str, Callable[..., Scalar]] = {
     **ARITHMETIC,
     "sin": sin,
     "cos": cos,
@@ -33,4 +33,4 @@ def interpret(
     def leaf(node: Expr) -> Scalar:
         return number(node.value) if node.op == "constant" else values[str(node.key)]
 
-    return replay(outputs, leaf, lambda op, *args: MEANING[op](*args))
+    return replay(outputs, leaf, lambda op, *args: NUMPY_OPERATIONS[op](*args))

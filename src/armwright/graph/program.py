@@ -125,7 +125,7 @@ class FinalStateGradient(_WithRates):
         return range(2, len(program.arguments) - 2)
 
 
-class Columns(NamedTuple):
+class ColumnBlock(NamedTuple):
     """Neighbouring columns: the first, how many, and the unknowns that are not zero on the way forward and back."""
 
     first: int
@@ -145,7 +145,7 @@ class Equations(NamedTuple):
     n: int
     matrices: int
     rows: Mapping[int, tuple[int, ...]]
-    blocks: tuple[Columns, ...]
+    blocks: tuple[ColumnBlock, ...]
 
     @property
     def inverse(self) -> int:

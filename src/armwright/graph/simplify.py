@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from armwright.graph.expression import Expr, Graph
 
-Rule: TypeAlias = "Callable[..., Expr | None]"
+Simplification: TypeAlias = "Callable[..., Expr | None]"
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -104,7 +104,7 @@ def mul_one(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return None
 
 
-def negated(op: str) -> Rule:
+def negated(op: str) -> Simplification:
     """(-x) y = x (-y) = -(x y), and the same for a quotient."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -131,7 +131,7 @@ def mul_negative_constant(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return None
 
 
-def gathered(op: str) -> Rule:
+def gathered(op: str) -> Simplification:
     """c (p x) = (c p) x, and the same for a sum, for off-line c and p."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -143,7 +143,7 @@ def gathered(op: str) -> Rule:
     return rule
 
 
-def factored(op: str) -> Rule:
+def factored(op: str) -> Simplification:
     """c x + p x = (c + p) x, and the same for a difference, for off-line c and p."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -169,7 +169,7 @@ def _turned(term: Expr) -> list[tuple[Expr | None, Expr, Expr]]:
     return found
 
 
-def angles(op: str) -> Rule:
+def angles(op: str) -> Simplification:
     """k sin a cos b + k cos a sin b = k sin(a + b), and its three sisters: the angles of parallel joints add up."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -209,7 +209,7 @@ def div_offline(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return x * (1 / y) if y.offline and not x.offline and y.value != 0 else None
 
 
-def commuted(op: str) -> Rule:
+def commuted(op: str) -> Simplification:
     """Operands in one order, what is off line first, so that a+b and b+a are one node."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -223,7 +223,7 @@ def neg_neg(g: Graph, x: Expr) -> Expr | None:
     return x.args[0] if x.op == "neg" else None
 
 
-def odd(op: str) -> Rule:
+def odd(op: str) -> Simplification:
     """f(-x) = -f(x)."""
     return lambda g, x: -g.operation(op, x.args[0]) if x.op == "neg" else None
 
@@ -248,7 +248,7 @@ def select_decided(g: Graph, x: Expr, positive: Expr, otherwise: Expr) -> Expr |
     return None if x.value is None else positive if x.value > 0 else otherwise
 
 
-RULES: dict[str, list[Rule]] = {
+SIMPLIFICATIONS: dict[str, list[Simplification]] = {
     "add": [add_zero, add_negated, gathered("add"), factored("add"), angles("add"), commuted("add")],
     "sub": [sub_zero, sub_same, sub_negated, factored("sub"), angles("sub"), sub_ordered],
     "mul": [
@@ -280,4 +280,4 @@ def simplify(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
     folded = fold(g, op, args)
     if folded is not None:
         return folded
-    return next((r for rule in RULES[op] if (r := rule(g, *args)) is not None), None)
+    return next((r for rule in SIMPLIFICATIONS[op] if (r := rule(g, *args)) is not None), None)

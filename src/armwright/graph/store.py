@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from armwright.graph.expression import LEAVES, Expr, Graph, Operand
-from armwright.graph.program import Columns, Equations, Program
+from armwright.graph.program import ColumnBlock, Equations, Program
 
 
 def packed(program: Program) -> dict[str, Any]:
@@ -49,5 +49,5 @@ def unpacked(content: dict[str, Any]) -> Program:
 
 
 def _equations(n: int, matrices: int, rows: list[Any], blocks: list[Any]) -> Equations:
-    columns = tuple(Columns(first, width, tuple(forward), tuple(back)) for first, width, forward, back in blocks)
+    columns = tuple(ColumnBlock(first, width, tuple(forward), tuple(back)) for first, width, forward, back in blocks)
     return Equations(n, matrices, {j: tuple(row) for j, row in rows}, columns)

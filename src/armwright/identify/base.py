@@ -19,7 +19,7 @@ from armwright.identify.columns import as_written
 from armwright.identify.rules import by_rules
 from armwright.identify.vector import JOINT, parameter_names
 from armwright.model.description import Description
-from armwright.names import NOISE
+from armwright.names import PRINT_ROUNDING
 
 TOLERANCE = 1e-8
 """A column of unit length of which no more is left counts as a combination of others; rounding leaves some 1e-14."""
@@ -71,7 +71,7 @@ class BaseParameters:
 
 def _sum(row: Array, names: tuple[str, ...], first: int) -> str:
     terms = [names[first]]
-    for k in np.flatnonzero(np.abs(row) > NOISE * np.max(np.abs(row))):
+    for k in np.flatnonzero(np.abs(row) > PRINT_ROUNDING * np.max(np.abs(row))):
         if k != first:
             size = "" if abs(abs(row[k]) - 1) < 1e-9 else f"{abs(row[k]):.4g} "
             terms.append(f"{'-' if row[k] < 0 else '+'} {size}{names[k]}")

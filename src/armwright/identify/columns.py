@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape, scalars, stacked
+from armwright.arrays import checked_array, common_shape, scalars, stacked
 from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.formulations.parts import passive
@@ -47,7 +47,7 @@ def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -
 def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """The same without a compiler, which is quicker for the first few hundred states."""
     given = {"q": (q, robot.nq), "qd": (qd, robot.n), "qdd": (qdd, robot.n)}
-    arrays = {name: (checked(name, x, (size,), FLOAT64, MEANING[name]), 1) for name, (x, size) in given.items()}
+    arrays = {name: (checked_array(name, x, (size,), FLOAT64, MEANING[name]), 1) for name, (x, size) in given.items()}
     batch = common_shape(arrays)
     state = [scalars(x, batch) for x, _ in arrays.values()]
     result = stacked(find("regressor")(robot.mechanism(), *state), batch, FLOAT64)

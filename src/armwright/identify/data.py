@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked
+from armwright.arrays import checked_array
 from armwright.errors import InputError
 from armwright.files import write
 
@@ -90,7 +90,7 @@ def measurement(
     Hz; by default it lies where the motion sinks into the noise. The ends, where a filter knows one side only, are
     dropped.
     """
-    times = _finite("t", checked("t", t, (), np.dtype(float), "times in seconds"))
+    times = _finite("t", checked_array("t", t, (), np.dtype(float), "times in seconds"))
     if times.ndim != 1 or len(times) < 2:
         raise InputError(f"t has shape {times.shape}; expected a list of two times or more")
     if not (np.diff(times) > 0).all():
@@ -113,7 +113,7 @@ def measurement(
 
 
 def _table(name: str, value: ArrayLike, count: int) -> Array:
-    array = _finite(name, checked(name, value, (), np.dtype(float), "a row for each time"))
+    array = _finite(name, checked_array(name, value, (), np.dtype(float), "a row for each time"))
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or len(array) != count or not array.shape[1]:
         raise InputError(f"{name} has shape {array.shape}; expected ({count}, n): a row for each time")

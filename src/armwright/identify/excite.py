@@ -31,7 +31,7 @@ from armwright.errors import InputError
 from armwright.identify.base import BaseParameters, base_parameters, random_states
 from armwright.identify.columns import regressor
 from armwright.identify.vector import parameters
-from armwright.progress import heard
+from armwright.progress import progress_callback
 from armwright.robot import Robot
 from armwright.trajectory.base import OneFormula, Traced
 from armwright.trajectory.inputs import numbers, one_per_joint, positive, seconds
@@ -343,7 +343,7 @@ def _searched(search: Search, starts: int, iterations: int, budget: float, seed:
             best, least = flat.copy(), value
         return value, slope
 
-    tell, steps = heard(), itertools.count(1)
+    tell, steps = progress_callback(), itertools.count(1)
 
     def out_of_time(intermediate_result: Any) -> None:
         left = end - time.perf_counter()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked
+from armwright.arrays import checked_array
 from armwright.errors import InputError, ModelWarning
 from armwright.identify.base import independent
 from armwright.identify.columns import regressor, sprung
@@ -196,7 +196,7 @@ def estimate_payload(
 
 
 def _rows(name: str, value: ArrayLike, n: int) -> Array:
-    array = np.atleast_2d(checked(name, value, (n,), np.dtype(float), "one number for each joint"))
+    array = np.atleast_2d(checked_array(name, value, (n,), np.dtype(float), "one number for each joint"))
     if array.ndim != 2 or not np.isfinite(array).all():
         raise InputError(f"{name} of shape {array.shape}: expected (k, {n}) with finite numbers")
     return array

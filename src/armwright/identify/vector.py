@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked
+from armwright.arrays import checked_array
 from armwright.errors import InputError
 from armwright.model.description import Description
 from armwright.model.followers import split_followers
@@ -63,7 +63,7 @@ def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
     """The same robot with other parameters, and nothing in its hand: that is a part of the link that held it."""
     n, rubbing = len(robot.links), robot.mechanism().rubbing
     size = TEN * n + THREE * len(rubbing)
-    vector = checked("values", values, (size,), np.dtype(float), "the parameters of `parameters(robot)`")
+    vector = checked_array("values", values, (size,), np.dtype(float), "the parameters of `parameters(robot)`")
     if vector.ndim != 1 or not np.isfinite(vector).all():
         raise InputError(f"values of shape {vector.shape}: expected one vector of finite numbers")
     links, joints = vector[: TEN * n].reshape(n, TEN), vector[TEN * n :].reshape(-1, THREE)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape, on_card, package, whole_number
+from armwright.arrays import checked_array, common_shape, on_card, package, whole_number
 from armwright.backends.interface import backend
 from armwright.errors import InputError, SingularError, UnreachableError, unknown
 from armwright.kinematics.search import ROTATION, Options, Solutions, Solver
@@ -136,7 +136,7 @@ def _targets(T: Targets, card: Any = None, later: bool = False) -> Array:
 
 
 def _poses(name: str, T: ArrayLike, what: str, card: Any, later: bool) -> Array:
-    poses = checked(name, T, (4, 4), _FLOAT, f"poses of {what}, seen from the world", card is not None)
+    poses = checked_array(name, T, (4, 4), _FLOAT, f"poses of {what}, seen from the world", card is not None)
     if later:
         return poses
     _check_finite(name, poses)
@@ -185,7 +185,7 @@ def _start(
     if q0 is None:
         return None
     n = robot.nq
-    start = checked("q0", q0, (n,), _FLOAT, "the position to start from", card is not None)
+    start = checked_array("q0", q0, (n,), _FLOAT, "the position to start from", card is not None)
     if not later:
         _check_finite("q0", start)
         start = checked_unit_vectors(robot, "q0", start)
@@ -227,7 +227,7 @@ def joint_rates(
 
     Six joints or more miss only at a singular position, and that is an error, unless there is damping.
     """
-    wanted = checked(name, twist, (6,), _FLOAT, "linear part, then angular part")
+    wanted = checked_array(name, twist, (6,), _FLOAT, "linear part, then angular part")
     _check_finite(name, wanted)
     if not isinstance(damping, Real) or not 0 <= float(damping) < math.inf:
         raise InputError(f"damping = {damping!r}: expected a number, zero or more")

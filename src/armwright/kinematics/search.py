@@ -26,7 +26,7 @@ from armwright.lazy import cached_property
 from armwright.model.description import Description
 from armwright.model.records import Frame, JointModel
 from armwright.model.transforms import pose_of
-from armwright.trace.form import straight, too_long
+from armwright.trace.evaluation_strategy import has_straight_code, too_long_message
 
 _AT_ONCE = 4096  # targets whose numbers fit in the cache
 _TABLE = 256  # random positions to start from
@@ -147,7 +147,7 @@ class Solver:
     def run(self) -> Run:
         """One step of all states."""
         mechanism = self.robot.mechanism()
-        if not straight(self.robot):
+        if not has_straight_code(self.robot):
             return as_written(mechanism, self.task)
         return compiled(mechanism, self.task, self.target)
 
@@ -197,10 +197,10 @@ class Solver:
         would drift on in directions that the tool does not see.
         """
         found = [self.solve(T[0], q0, options)]
-        last, straight = found[0].q, self.robot.n <= sum(ROWS[each] for each in self.task.orientations)
+        last, has_straight_code = found[0].q, self.robot.n <= sum(ROWS[each] for each in self.task.orientations)
         for targets in T[1:]:
             q = found[-1].q
-            guess = self.robot.unit(2 * q - last) if straight else q
+            guess = self.robot.unit(2 * q - last) if has_straight_code else q
             found.append(self._advance(q, guess, targets, options, _HALVINGS))
             last = q
         return Solutions.stacked(found)
@@ -343,8 +343,10 @@ def _check_whole(robot: Description, target: str, path: bool) -> None:
             f"path=True goes from pose to pose, and target={target!r} takes all poses at once; leave target out, or "
             "give q0 for each pose"
         )
-    if not straight(robot):
-        raise InputError(f"{too_long(robot, f'with target={target!r} inverse kinematics is')}; leave target out")
+    if not has_straight_code(robot):
+        raise InputError(
+            f"{too_long_message(robot, f'with target={target!r} inverse kinematics is')}; leave target out"
+        )
 
 
 def _wanted(T: Array) -> Array:

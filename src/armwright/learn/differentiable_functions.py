@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from armwright.algebra import Array, dot
-from armwright.arrays import by_state, check_finite, checked, common_shape, package
+from armwright.arrays import check_finite, checked_array, common_shape, package, state_rows
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import ArmwrightError, InputError
 from armwright.formulations.problem import MEANING, problem_of
@@ -27,9 +27,9 @@ from armwright.graph.expression import Operand
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 from armwright.robot import Robot
-from armwright.trace.choose import cheapest
-from armwright.trace.form import straight, too_long
-from armwright.trace.tracing import Request
+from armwright.trace.cheapest import cheapest
+from armwright.trace.evaluation_strategy import has_straight_code, too_long_message
+from armwright.trace.tracing import TraceRequest
 
 RESULTS = {"inverse_dynamics": "tau", "forward_dynamics": "qdd"}
 """What each problem that has a gradient gives."""
@@ -95,7 +95,7 @@ def batch_of(function: Differentiable, shapes: Mapping[str, tuple[int, ...]]) ->
     """The batch shape of arguments of these shapes; an error says which does not fit."""
     number = np.zeros((), function.dtype)
     kept = {
-        name: (checked(name, np.broadcast_to(number, shape), own, function.dtype, MEANINGS[name]), len(own))
+        name: (checked_array(name, np.broadcast_to(number, shape), own, function.dtype, MEANINGS[name]), len(own))
         for (name, own), shape in zip(function.shapes.items(), shapes.values(), strict=True)
     }
     return common_shape(kept | {f"vary {k}": (array, 1) for k, array in enumerate(function.held)})
@@ -128,7 +128,7 @@ class Dynamics:
         states = math.prod(batch)
         found = package(*arrays).empty((states, *back.shape), self.dtype)
         plain = (
-            x.reshape(states, -1) if x.flags.c_contiguous and states else by_state(x, batch, x.shape[-1:])
+            x.reshape(states, -1) if x.flags.c_contiguous and states else state_rows(x, batch, x.shape[-1:])
             for x in (*arrays, *seeds)
         )
         if not back.run(list(plain), found, threads):
@@ -150,13 +150,13 @@ class Dynamics:
         return Code(self.function.kernel, lambda: self._back)
 
     def _check_straight(self, what: str) -> None:
-        if not straight(self.robot):
-            raise InputError(too_long(self.robot, what))
+        if not has_straight_code(self.robot):
+            raise InputError(too_long_message(self.robot, what))
 
     @cached_property
     def _back(self) -> Kernel:
         self._check_straight("gradients are compiled")
-        program = written_out(cheapest(Request(self.problem, self.robot)).program)
+        program = written_out(cheapest(TraceRequest(self.problem, self.robot)).program)
         return backend(self.target).kernel(_along_units(pullback(program)), self.dtype.name)
 
 

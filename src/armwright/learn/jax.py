@@ -258,10 +258,10 @@ def _native(
         return _launched(function, kernel, check)
     if function.target != "cpu":
         raise InputError(f"{function.name} is for target={function.target!r}; expected target='cpu', or 'cuda'")
-    from armwright.backends.llvm.backend import Straight  # noqa: PLC0415  (no LLVM is needed for a card)
+    from armwright.backends.llvm.backend import LlvmKernel  # noqa: PLC0415  (no LLVM is needed for a card)
     from armwright.backends.llvm.xla import Handler  # noqa: PLC0415
 
-    assert isinstance(kernel, Straight)
+    assert isinstance(kernel, LlvmKernel)
 
     def explain(arrays: list[Array]) -> str:
         states = max(len(x) for x in arrays)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape, package
+from armwright.arrays import checked_array, common_shape, package
 from armwright.model.description import Description
 from armwright.model.records import Frame
 
@@ -22,7 +22,9 @@ def wrenches_on_links(
     What acts on the base moves nothing. On the `card` they are where one of them is.
     """
     meaning = "force and moment on that frame, in its axes"
-    given = {name: checked(f"link_wrenches[{name!r}]", x, (6,), dtype, meaning, card) for name, x in wrenches.items()}
+    given = {
+        name: checked_array(f"link_wrenches[{name!r}]", x, (6,), dtype, meaning, card) for name, x in wrenches.items()
+    }
     frames = {name: robot.frame(name) for name in given}
     batch = common_shape({f"link_wrenches[{name!r}]": (array, 1) for name, array in given.items()})
     xp = package(*given.values())

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import check_finite, checked
+from armwright.arrays import check_finite, checked_array
 from armwright.errors import InputError
 from armwright.pages.scene import Camera, Stage, write_film, write_picture
-from armwright.progress import counted_off
+from armwright.progress import tracked
 from armwright.robot import Robot
 from armwright.simulation.run import Run
 
@@ -23,7 +23,7 @@ def picture_robot(
     robot: Robot, path: str | Path, q: ArrayLike | None, size: tuple[int, int], angles: tuple[float, float]
 ) -> Path:
     """Draw a robot at q, or at its neutral pose, and write the picture; return its path."""
-    at = robot.neutral if q is None else checked("q", q, (robot.nq,), np.dtype(float), "one pose")
+    at = robot.neutral if q is None else checked_array("q", q, (robot.nq,), np.dtype(float), "one pose")
     check_finite("q", at)
     if at.ndim != 1:
         raise InputError(f"q has shape {at.shape}; expected {robot.nq} numbers, one pose")
@@ -49,7 +49,7 @@ def film_run(
     times = run.t[0] + np.arange(count) * speed / rate
     positions = at_times(run, times)
     stage = Stage(run.robot, positions, camera)
-    frames = (stage.draw(q, f"{t:.2f} s") for t, q in counted_off(list(zip(times, positions, strict=True))))
+    frames = (stage.draw(q, f"{t:.2f} s") for t, q in tracked(list(zip(times, positions, strict=True))))
     return write_film(frames, path, rate)
 
 

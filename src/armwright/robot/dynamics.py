@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import check_finite, checked, common_shape
+from armwright.arrays import check_finite, checked_array, common_shape
 from armwright.errors import InputError
 from armwright.formulations.problem import MEANING
 from armwright.function import Wrenches
@@ -230,8 +230,12 @@ class DynamicRobot(KinematicRobot):
         If loops cannot close exactly, the position is where they are open the least, and a warning gives the gap. A
         gap above 0.01 m or rad raises an `UnreachableError`.
         """
-        at = checked("q", q, (self.nq,), np.dtype(float), "one position per joint")
-        v = np.zeros(self.n) if qd is None else checked("qd", qd, (self.n,), np.dtype(float), "one velocity per joint")
+        at = checked_array("q", q, (self.nq,), np.dtype(float), "one position per joint")
+        v = (
+            np.zeros(self.n)
+            if qd is None
+            else checked_array("qd", qd, (self.n,), np.dtype(float), "one velocity per joint")
+        )
         if at.ndim > 1 or v.ndim > 1:
             raise InputError(f"closed got q of shape {at.shape} and qd of shape {v.shape}; expected one state")
         if all(loop.dependent for loop in self.loops):
@@ -260,7 +264,9 @@ class DynamicRobot(KinematicRobot):
         """
         rows = held_rows(self, contacts)
         inputs = {"q": (q, self.nq), "qd": (qd, self.n), "tau": (tau, self.n)}
-        arrays = {name: checked(name, x, (size,), np.dtype(float), MEANING[name]) for name, (x, size) in inputs.items()}
+        arrays = {
+            name: checked_array(name, x, (size,), np.dtype(float), MEANING[name]) for name, (x, size) in inputs.items()
+        }
         batch = common_shape({name: (x, 1) for name, x in arrays.items()})
         check_finite("tau", arrays["tau"])
         q, qd, tau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays.values())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import check_finite, checked, common_shape, scalars, stacked
+from armwright.arrays import check_finite, checked_array, common_shape, scalars, stacked
 from armwright.errors import InputError, unknown
 from armwright.kinematics import (
     Orientation,
@@ -58,7 +58,7 @@ class KinematicRobot(CompiledRobot):
         It is q + v except for ball, free and planar joints, whose v is in the axes of the body, as in Pinocchio.
         """
         start = self._checked_positions("q", q)
-        velocity = checked("v", v, (self.n,), np.dtype(float), "one velocity per freedom")
+        velocity = checked_array("v", v, (self.n,), np.dtype(float), "one velocity per freedom")
         check_finite("v", velocity)
         if self.balls and (fastest := float(np.abs(velocity).max(initial=0.0))) > MAX_SPEED:
             raise InputError(f"v has an entry of size {fastest:.3g}; expected velocities below {MAX_SPEED:g}")
@@ -67,7 +67,7 @@ class KinematicRobot(CompiledRobot):
         return self.unit(stacked(ends, batch, np.dtype(float)))
 
     def _checked_positions(self, name: str, q: ArrayLike) -> Array:
-        array = checked(name, q, (self.nq,), np.dtype(float), "a position")
+        array = checked_array(name, q, (self.nq,), np.dtype(float), "a position")
         check_finite(name, array)
         return checked_unit_vectors(self, name, array)
 

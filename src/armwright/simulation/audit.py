@@ -28,7 +28,7 @@ from armwright.algebra import Array
 from armwright.kinematics import OPEN
 from armwright.layout import IMPULSE
 from armwright.model.records import JointModel
-from armwright.names import NOISE, shown
+from armwright.names import PRINT_ROUNDING, shown
 from armwright.notebook import box, lines
 from armwright.simulation.momentum import momentum
 from armwright.simulation.stop_hits import StopHits
@@ -210,7 +210,7 @@ def _hits(stops: StopHits) -> str:
 
 def _part(x: float) -> str:
     """A part that is missing, which is nothing but rounding below some size."""
-    return f"{x:.1e}" if not x < NOISE else f"below {NOISE:g}"
+    return f"{x:.1e}" if not x < PRINT_ROUNDING else f"below {PRINT_ROUNDING:g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

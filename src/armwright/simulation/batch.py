@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers, whole_number
 from armwright.backends.interface import ROLLOUT_SCALARS, Rollout, backend
-from armwright.draws import Draw, Drawn, Which
+from armwright.draws import Draw, DrawnColumn, RolloutIndices
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import methods
@@ -45,7 +45,7 @@ from armwright.simulation.rollouts import RolloutResults, Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.torque import Law, Stops
 from armwright.torque.conversion import law_for
-from armwright.trace.form import unrolled
+from armwright.trace.evaluation_strategy import max_unrolled_joints
 
 DEFAULT_STEP, BATCH_RTOL = 1e-3, 1e-6
 """Seconds of a fixed step and error allowed of a chosen one, if nothing else is said."""
@@ -116,7 +116,7 @@ def simulate_batch(
     if not planned.traced:
         raise InputError(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "
-            f"pieces) and robots of up to {unrolled()} joints; use simulate for anything else"
+            f"pieces) and robots of up to {max_unrolled_joints()} joints; use simulate for anything else"
         )
     if laws:
         planned = _together(planned, laws, duration is None, stops)
@@ -262,13 +262,13 @@ def _batch(
     memory = tuple(map(float, plan.law.start(plan.robot.n)))
     carried = (0.0,) * sum(size for _, size in plan.layout.carried)
     opened = [*law.numbers, *watched.numbers, *gauged.numbers]
-    known = (*shared.numbers, *(x if isinstance(x, (np.ndarray, Drawn)) else float(x) for x in opened))
+    known = (*shared.numbers, *(x if isinstance(x, (np.ndarray, DrawnColumn)) else float(x) for x in opened))
     p = (*(x for row in rows for x in row), *known)
     some = which if isinstance(which, np.ndarray) else 0
     return RolloutColumns((*q, *qd, *memory, *carried), many, some), RolloutColumns(_whole(p, many), many, some)
 
 
-def _which(rollouts: Any) -> Which:
+def _which(rollouts: Any) -> RolloutIndices:
     """How many rollouts, or the numbers of some."""
     if rollouts is None:
         return 1

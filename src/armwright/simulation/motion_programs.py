@@ -40,8 +40,8 @@ from armwright.torque import Law, Moment
 from armwright.torque.law import rates_of, shared_of
 from armwright.torque.runtime_parameters import Structure, is_built_in
 from armwright.torque.tracking import ReferenceInputs
-from armwright.trace.choose import cheapest
-from armwright.trace.tracing import Request
+from armwright.trace.cheapest import cheapest
+from armwright.trace.tracing import TraceRequest
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def equations_of_motion(
 
     Of what varies the law knows nothing, but for what is `known`; events are of the robot itself.
     """
-    program = cheapest(Request("forward_dynamics", robot, (), (*vary, *known))).program
+    program = cheapest(TraceRequest("forward_dynamics", robot, (), (*vary, *known))).program
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
     law, numbers = law.in_graph(graph, "law") if isinstance(law, Structure) else (law, ())
@@ -211,7 +211,7 @@ def derivative(motion: MotionEquations, fence: bool = True) -> Program:
 
 def step_program(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> Program:
     """Where q and qd lead under torques that are held: q, qd, tau, open parameters, (length, number of steps)."""
-    program = cheapest(Request("forward_dynamics", robot, (), vary)).program
+    program = cheapest(TraceRequest("forward_dynamics", robot, (), vary)).program
     (_, q), (_, qd), *_ = program.arguments
     unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)
     lengths = _unit_lengths(q, unit_vectors)
@@ -250,7 +250,7 @@ def step_derivatives_program(
     If `looped`, the equations of the accelerations are left to solve.
     """
     method = _integration(program)
-    slopes = written_out(cheapest(Request("forward_dynamics_derivatives", robot, (), vary, looped)).program)
+    slopes = written_out(cheapest(TraceRequest("forward_dynamics_derivatives", robot, (), vary, looped)).program)
     graph, n = slopes.arguments[0][1][0].graph, robot.n
     plan = tuple(graph.input(f"plan{k}") for k in range(2))
     integration = FinalStateJacobian(method.a, method.b, method.unit_vectors, method.rates_of(program))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import InputError, SimulationError
-from armwright.progress import counted_off
+from armwright.progress import tracked
 from armwright.robot import Robot
 from armwright.simulation.events import Event, RobotEvent, events_on
 from armwright.simulation.joined_runs import shifted
@@ -69,7 +69,7 @@ def simulate_phases(
     options = {**options, **_chosen(phases, q0, options)}
     runs: list[Run] = []
     begin: tuple[Any, Any] = (q0, qd0)
-    for k, phase in counted_off(enumerate(phases)):
+    for k, phase in tracked(enumerate(phases)):
         try:
             run = simulate(
                 phase.robot, phase.torque, *begin, phase.duration,

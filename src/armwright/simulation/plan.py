@@ -36,7 +36,7 @@ from armwright.torque.conversion import law_for
 from armwright.torque.law import Reference
 from armwright.torque.runtime_parameters import Parameterised, is_built_in, merged_laws, parameterise
 from armwright.torque.tracking import with_reference_inputs
-from armwright.trace.form import straight
+from armwright.trace.evaluation_strategy import has_straight_code
 
 MAX_RECORDS = 5_000_000
 MAX_STEPS_PER_RECORD = 1_000_000
@@ -112,12 +112,12 @@ class Plan:
     @property
     def traced(self) -> bool:
         """Whether robot and law can be one compiled program."""
-        return self.law.traceable and straight(self.robot)
+        return self.law.traceable and has_straight_code(self.robot)
 
     @property
     def opened(self) -> Law | None:
         """The law with its motion left open, where only that keeps it from being compiled."""
-        return with_reference_inputs(self.law) if not self.law.traceable and straight(self.robot) else None
+        return with_reference_inputs(self.law) if not self.law.traceable and has_straight_code(self.robot) else None
 
     @cached_property
     def stopped(self) -> bool:

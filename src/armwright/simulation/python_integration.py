@@ -32,7 +32,7 @@ from armwright.integrate import (
     solve_stiff,
 )
 from armwright.layout import IMPULSE
-from armwright.progress import heard
+from armwright.progress import progress_callback
 from armwright.simulation.kernels import increments_of, jacobian_of, slopes_of, taylor_of
 from armwright.simulation.law_repeatability import LawCalls
 from armwright.simulation.loop_limits import ended
@@ -44,8 +44,8 @@ from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stop_hits import HitDetector
 from armwright.torque import Moment
 from armwright.torque.law import rates_of, shared_of
-from armwright.trace.form import unrolled
-from armwright.trace.solvable import check_solvable
+from armwright.trace.evaluation_strategy import max_unrolled_joints
+from armwright.trace.solvability import check_solvable
 
 
 def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
@@ -122,7 +122,7 @@ def _moment(plan: Plan, t: float, y: Array) -> Moment:
 
 def _with_progress(plan: Plan, rate: Callable[[float, Array], Array]) -> Callable[[float, Array], Array]:
     """The same, and whoever listens is told how far the motion is."""
-    if (tell := heard()) is None:
+    if (tell := progress_callback()) is None:
         return rate
     begin, length = plan.times[0], plan.times[-1] - plan.times[0]
 
@@ -226,7 +226,7 @@ def _check_traced(plan: Plan) -> None:
     if not plan.traced:
         raise InputError(
             f"{plan.how.integrator} needs the Taylor series of the motion: expected a law of armwright.torque that can "
-            f"be compiled, and up to {unrolled()} joints; a Runge-Kutta method takes any law"
+            f"be compiled, and up to {max_unrolled_joints()} joints; a Runge-Kutta method takes any law"
         )
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.backends.interface import HostRollout, Rollout
-from armwright.draws import ONCE, Drawn, Which
+from armwright.draws import FIRST_INSTANT, DrawnColumn, RolloutIndices
 from armwright.simulation.sample_and_hold import SamplingInstants
 
-Column: TypeAlias = "float | Array | Drawn"
-FillDrawn: TypeAlias = Callable[[Any, Drawn, Which, Array], None]
+Column: TypeAlias = "float | Array | DrawnColumn"
+FillDrawn: TypeAlias = Callable[[Any, DrawnColumn, RolloutIndices, Array], None]
 """What fills an array with drawn numbers, as `backends.interface.Rollout.draw`."""
 
 
@@ -28,7 +28,7 @@ class RolloutColumns:
 
     columns: tuple[Column, ...]
     count: int
-    which: Which = 0
+    which: RolloutIndices = 0
 
     def __len__(self) -> int:
         """Of rollouts, as of an array of rows."""
@@ -60,8 +60,8 @@ class RolloutColumns:
         )
         out[...] = arrays.asarray(shared)[:, None]
         for k, column in enumerate(self.columns):
-            if isinstance(column, Drawn) and not column.hold:
-                draw(out[k : k + 1, : self.count], column, self.which, ONCE)
+            if isinstance(column, DrawnColumn) and not column.hold:
+                draw(out[k : k + 1, : self.count], column, self.which, FIRST_INSTANT)
             elif isinstance(column, np.ndarray):
                 out[k, : self.count] = arrays.asarray(np.ascontiguousarray(column, dtype))
             out[k, self.count :] = out[k, self.count - 1]
@@ -72,7 +72,7 @@ class RolloutColumns:
         rows = np.repeat(self.to_array(np, dtype, self.count).T, len(times), axis=0)
         which = np.arange(self.which, self.which + self.count) if isinstance(self.which, int) else self.which
         for k, column in enumerate(self.columns):
-            if isinstance(column, Drawn) and column.hold:
+            if isinstance(column, DrawnColumn) and column.hold:
                 found = column.at(which[:, None], turns.of(column.hold, times))
                 rows[:, k] = np.broadcast_to(found, (self.count, len(times))).ravel()
         return rows

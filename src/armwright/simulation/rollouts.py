@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from armwright.algebra import Array
 from armwright.arrays import check_room
 from armwright.backends.interface import ENDED_BY_EVENT, ROLLOUT_SCALARS, Rollout, step_options
-from armwright.draws import Drawn
+from armwright.draws import DrawnColumn
 from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
 from armwright.integrate.jets import steps_of
-from armwright.progress import heard
+from armwright.progress import progress_callback
 from armwright.simulation.plan import MAX_STEPS_PER_RECORD, Plan
 from armwright.simulation.rollout_columns import RolloutColumns, column_array
 from armwright.simulation.stiff_friction import short_step_reason
@@ -157,7 +157,7 @@ class Rollouts:
         """Draw what is held from here on, one of the `ends` of the plan, where it is not what it was."""
         turns, count, now = self.plan.turns, self._own.count, self.plan.ends[here : here + 1]
         for row, column in enumerate(self._own.columns):
-            if not isinstance(column, Drawn) or not column.hold:
+            if not isinstance(column, DrawnColumn) or not column.hold:
                 continue
             gone = int(turns.gone(column.hold, now)[0])
             if self._turns.get(row) != gone:
@@ -168,7 +168,7 @@ class Rollouts:
                 self.p[row, count:] = self.p[row, count - 1]
                 self._turns[row] = gone
 
-    def _table(self, row: int, column: Drawn, gone: int) -> Any:
+    def _table(self, row: int, column: DrawnColumn, gone: int) -> Any:
         """What is drawn after so many turns, (turns, rollouts): of few rollouts many turns at once, of many rollouts
         one, where it belongs."""
         own, turns = self._own, self.plan.turns
@@ -388,7 +388,7 @@ def _run_interruptibly(work: Callable[[], None], stop: NDArray[np.int64]) -> Non
 
 def _bar(show: bool | None) -> Callable[[float | None, float], None]:
     """A progress bar that appears once a run has taken a while; given None, it goes. Who listens has one already."""
-    if (tell := heard()) is not None:
+    if (tell := progress_callback()) is not None:
         return lambda share, _seconds: None if share is None else tell(share)
     made: list[tuple[Any, Any]] = []
 

@@ -21,15 +21,15 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.arrays import (
-    by_state,
+    addressable,
     check_finite,
     check_room,
-    checked,
+    checked_array,
     common_shape,
+    has_overlap,
     on_card,
     package,
-    regular,
-    repeats,
+    state_rows,
     whole_number,
 )
 from armwright.backends.interface import Kernel, backend
@@ -46,7 +46,7 @@ from armwright.simulation.kernels import KEPT
 from armwright.simulation.motion_programs import step_derivatives_program, step_gradient_program, step_program
 from armwright.simulation.plan import SMOOTHING_SPEED, with_smooth_friction
 from armwright.simulation.step_sensitivity import by_rows
-from armwright.trace.form import straight, too_long
+from armwright.trace.evaluation_strategy import has_straight_code, too_long_message
 
 HOLD_METHODS = ("zero",)
 """How torques go on between two steps: as they are."""
@@ -117,8 +117,8 @@ def stepper(
         raise unknown("dtype", dtype, backend(target).dtypes)
     if isinstance(dt, bool) or not isinstance(dt, (int, float)) or not 0 < dt < math.inf:
         raise InputError(f"dt = {dt!r}: expected seconds, more than zero")
-    if not straight(robot):
-        raise InputError(too_long(robot, "steps are compiled"))
+    if not has_straight_code(robot):
+        raise InputError(too_long_message(robot, "steps are compiled"))
     names, values = parameters(vary)
     made = with_smooth_friction(robot, smooth)
     held = {name: np.asarray(values[name], dtype) for name in parameter_sizes(made, names)}
@@ -230,7 +230,7 @@ class Stepper:
         rows = y.reshape(steps + 1, math.prod(batch), nq + n)
         pushed = np.moveaxis(np.broadcast_to(torques, (*batch, steps, n)), -2, 0).reshape(steps, math.prod(batch), n)
         still = (np.broadcast_to(x, (steps, *x.shape)) for x in self._columns([q, *held], batch)[1:])
-        columns = [rows[:-1, :, :nq], rows[:-1, :, nq:], regular(pushed), *still]
+        columns = [rows[:-1, :, :nq], rows[:-1, :, nq:], addressable(pushed), *still]
         good = self._along(rows[1:], columns, batch, shares, raises)
         states = np.moveaxis(y, 0, -2)
         ends = states[..., :nq], states[..., nq:]
@@ -302,7 +302,9 @@ class Stepper:
         grads = [
             _as_states(
                 name,
-                checked(name, value, (size,), self.dtype, f"one for every entry of {what}", self._card is not None),
+                checked_array(
+                    name, value, (size,), self.dtype, f"one for every entry of {what}", self._card is not None
+                ),
                 states.shape,
             )
             for name, what, value, size, states in (
@@ -362,7 +364,7 @@ class Stepper:
 
     def _torques(self, tau: ArrayLike) -> Array:
         n = self.robot.n
-        torques = checked("tau", tau, (n,), self.dtype, "the torques of every step", self._card is not None)
+        torques = checked_array("tau", tau, (n,), self.dtype, "the torques of every step", self._card is not None)
         if torques.ndim < 2 or not torques.shape[-2]:
             raise InputError(f"tau has shape {torques.shape}; expected (..., steps, {n}), one row for every step")
         return torques
@@ -371,7 +373,7 @@ class Stepper:
         """Arrays (..., entries) of a state and of what is held, and the batch they are for."""
         shapes = {name: (size,) for name, size in self._sizes.items()}
         arrays = {
-            name: checked(name, value, shapes[name], self.dtype, STATE_MEANINGS[name], self._card is not None)
+            name: checked_array(name, value, shapes[name], self.dtype, STATE_MEANINGS[name], self._card is not None)
             for name, value in state.items()
         }
         arrays |= dict(zip(self.parameters, self._held, strict=True))
@@ -385,7 +387,7 @@ class Stepper:
         for name, value in self.parameters.items():
             one = value[..., None] if self._sizes[name] == 1 and value.shape[-1:] != (1,) else value
             meaning = "a parameter that varies"
-            found.append(checked(f"vary[{name!r}]", one, (self._sizes[name],), self.dtype, meaning))
+            found.append(checked_array(f"vary[{name!r}]", one, (self._sizes[name],), self.dtype, meaning))
         return found
 
     def _run(
@@ -404,7 +406,7 @@ class Stepper:
     def _columns(self, arrays: list[Array], batch: tuple[int, ...]) -> list[Array]:
         """Arrays (..., entries) and the plan of a step as (states, entries)."""
         plan = self._card.copied(self._plan) if any(map(on_card, arrays)) else self._plan
-        return [by_state(array, batch, array.shape[-1:]) for array in (*arrays, plan)]
+        return [state_rows(array, batch, array.shape[-1:]) for array in (*arrays, plan)]
 
     def _unit(self, q: Array, batch: tuple[int, ...], raises: bool) -> Array:
         """Positions whose quaternions are of unit length: others are refused, or nan."""
@@ -499,7 +501,7 @@ class Stepper:
         if np.shares_memory(out[0], out[1]):
             raise InputError("out has the same memory for q and for qd; expected two arrays")
         for name, target, end in zip(("q", "qd"), out, ends, strict=True):
-            writeable = getattr(target.flags, "writeable", True) and not repeats(target)
+            writeable = getattr(target.flags, "writeable", True) and not has_overlap(target)
             if target.shape != end.shape or target.dtype != self.dtype or not writeable:
                 got = f"{target.dtype} {target.shape}{'' if writeable else ', read-only'}"
                 raise InputError(f"out for {name} is {got}; expected {self.dtype} {end.shape}, writeable")

@@ -25,7 +25,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.progress import heard
+from armwright.progress import progress_callback
 from armwright.sizing.criteria import CRITERIA, Asked, Numbers, Terms, fits
 from armwright.sizing.loads import JointLoad
 
@@ -87,7 +87,7 @@ class Search:
     def run(self) -> list[tuple[float, tuple[int, ...]]]:
         """The best sets, cheapest first, as rows of the choices of each joint; none if there is no feasible set."""
         count, queue = itertools.count(), list[tuple[float, int, Node]]()
-        root, tell = self._root(), heard() or (lambda share: None)
+        root, tell = self._root(), progress_callback() or (lambda share: None)
         first = 0.0 if root is None else sum(float(cost.min()) for cost in root.costs)
         if root is not None:
             heapq.heappush(queue, (first, next(count), root))

@@ -21,7 +21,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.function import Function
 from armwright.function import compile as compile_function
-from armwright.progress import counted_off
+from armwright.progress import tracked
 from armwright.robot import Robot
 
 BATCH = 4096
@@ -94,7 +94,7 @@ def best_of(jobs: dict[Any, tuple[int, Callable[[], object]]], rounds: int = ROU
     best = dict.fromkeys(jobs, np.inf)
     for _, job in jobs.values():
         job()
-    for _ in counted_off(range(rounds)):
+    for _ in tracked(range(rounds)):
         for name, (states, job) in jobs.items():
             for _ in range(IN_A_ROW):
                 start = time.perf_counter()

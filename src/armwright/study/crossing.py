@@ -19,12 +19,12 @@ from armwright.formulations import Formulation, find, formulations, problem_of
 from armwright.function import compile as compile_function
 from armwright.graph import OperationCount
 from armwright.pages.report.plot import Curve, Plot, figures
-from armwright.progress import counted_off
+from armwright.progress import tracked
 from armwright.robot import Robot, random_robot
 from armwright.study.bench import best_of, filling
 from armwright.study.operation_counts import DEGREE, VALID_FROM, count_operations, polynomial, products
 from armwright.study.published import evaluate
-from armwright.trace.form import UNROLLED
+from armwright.trace.evaluation_strategy import MAX_UNROLLED_JOINTS
 
 PROBLEMS = ("forward_dynamics", "mass_matrix", "inverse_dynamics")
 
@@ -40,7 +40,7 @@ COMPETITORS = {
 """The formulations that are also counted for robots with numbers: the best of each order."""
 
 MEASURED = {
-    "forward_dynamics": (("articulated_body", "denoc", "composite_body"), (4, 6, 8, 10, 12, 16, UNROLLED)),
+    "forward_dynamics": (("articulated_body", "denoc", "composite_body"), (4, 6, 8, 10, 12, 16, MAX_UNROLLED_JOINTS)),
     "mass_matrix": (("composite_body", "gibbs_appell", "natural_orthogonal_complement"), (4, 8, 16)),
     "inverse_dynamics": (("cartesian_tensor", "newton_euler", "equilibrium"), (4, 8, 16)),
 }
@@ -151,9 +151,9 @@ def race(most: int = MOST_JOINTS, customised: int = MOST_CUSTOMISED, measure: bo
     for problem, names in COMPETITORS.items():
         jobs += [partial(special, find(problem, name), kind, customised) for kind in ROBOTS for name in names]
     costs, timings = tuple[Cost, ...](), tuple[Timing, ...]()
-    for counting in counted_off((True, False) if measure else (True,)):
+    for counting in tracked((True, False) if measure else (True,)):
         if counting:
-            costs = tuple(job() for job in counted_off(jobs))
+            costs = tuple(job() for job in tracked(jobs))
         else:
             timings = measured()
     return Race(costs, timings)
@@ -240,7 +240,7 @@ def measured() -> tuple[Timing, ...]:
         jobs.append(partial(_timed, problem, "loop", (name,), LONG, _loop))
     names, _ = MEASURED["forward_dynamics"]
     jobs.append(partial(_timed, "forward_dynamics", "NumPy", names, INTERPRETED, _numpy))
-    return tuple(timing for job in counted_off(jobs) for timing in job())
+    return tuple(timing for job in tracked(jobs) for timing in job())
 
 
 Runner = Callable[[Robot, str, str, list[Array]], Callable[[], object]]
@@ -249,7 +249,7 @@ Runner = Callable[[Robot, str, str, list[Array]], Callable[[], object]]
 def _timed(problem: str, how: str, names: Sequence[str], sizes: Sequence[int], runner: Runner) -> Iterator[Timing]:
     """One size after the other, all formulations in turns."""
     best: dict[str, list[float]] = {name: [] for name in names}
-    for n in counted_off(sizes):
+    for n in tracked(sizes):
         robot = ROBOTS["random"](n)
         rng = np.random.default_rng(0)
         states = [rng.uniform(-1, 1, (STATES[how], n)) for _ in problem_of(problem).arguments]

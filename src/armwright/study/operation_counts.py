@@ -17,7 +17,7 @@ from armwright.graph import Graph, OperationCount, count
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.study.published import PUBLISHED, Published
-from armwright.trace.tracing import Request, flattened, general_mechanism, inputs, traced
+from armwright.trace.tracing import TraceRequest, flattened, general_mechanism, inputs, trace
 
 VALID_FROM = 3
 """The formulas, ours and the papers', hold from three joints on: savings at the first two links are part of them."""
@@ -46,7 +46,7 @@ def count_operations(
     if robot is not None:
         if not isinstance(robot, Description):
             raise InputError(f"robot is {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-        return count(traced(method, Request(problem, robot)).program.outputs)
+        return count(trace(method, TraceRequest(problem, robot)).program.outputs)
     graph = Graph()
     return count_on(
         general_mechanism(graph, joints if joints is not None else 0, bool(vertical_gravity)), graph, method

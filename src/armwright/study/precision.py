@@ -27,7 +27,7 @@ from armwright.formulations import default_for, find, formulations
 from armwright.function import compile as compile_function
 from armwright.mechanism import FREEDOMS
 from armwright.pages.report.plot import Curve, Plot, figures
-from armwright.progress import counted_off
+from armwright.progress import tracked
 from armwright.robot import Robot
 
 DIGITS = 50
@@ -184,7 +184,7 @@ def precision(robot: Robot, count: int = STATES, seed: int = 0, joint: int | Non
     whole_number("seed", seed, 0)
     kinds = random_states(robot, count, seed) if joint is None else (sweep(robot, joint),)
     compiled = compile_function(robot, "forward_dynamics").formulation.name
-    return Precision(robot.name, compiled, tuple(_case(robot, states) for states in counted_off(kinds)))
+    return Precision(robot.name, compiled, tuple(_case(robot, states) for states in tracked(kinds)))
 
 
 def random_states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[States, States]:
@@ -234,7 +234,7 @@ def exact_accelerations(robot: Robot, states: States, digits: int = DIGITS) -> A
         mechanism = robot.mechanism(mpmath.mpf)
         moments = zip(states.q.tolist(), states.qd.tolist(), states.tau.tolist(), strict=True)
         try:
-            rows = [solve(mechanism, *([mpmath.mpf(x) for x in row] for row in m)) for m in counted_off(moments)]
+            rows = [solve(mechanism, *([mpmath.mpf(x) for x in row] for row in m)) for m in tracked(moments)]
         except ZeroDivisionError:
             raise SingularError(
                 f"{robot.name} has a singular mass matrix: armwright.problems(robot) says why"

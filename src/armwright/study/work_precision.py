@@ -31,14 +31,14 @@ from armwright.integrate.control import RULES, Gains
 from armwright.integrate.jets import EULER, increment
 from armwright.integrate.tableaus import Steps
 from armwright.pages.report.plot import Curve, Plot, figures
-from armwright.progress import counted_off
+from armwright.progress import tracked
 from armwright.robot import Robot
 from armwright.simulation.kernels import motion_of
 from armwright.simulation.motion_programs import derivative, layout_of
 from armwright.simulation.plan import plan, settings, with_smooth_friction
 from armwright.simulation.rollouts import Rollouts
 from armwright.torque.conversion import law_for
-from armwright.trace.form import straight, unrolled
+from armwright.trace.evaluation_strategy import has_straight_code, max_unrolled_joints
 
 ACCURACIES = tuple(10.0**-k for k in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
 RECORDS = 5
@@ -198,10 +198,10 @@ class TimedMotion:
         robot = with_smooth_friction(robot)  # as `simulate` does
         self.robot, self.duration, self.every, self.repeats = robot, duration, duration / records, repeats
         self.law = law_for(torque, robot)
-        if not self.law.traceable or not straight(robot):
+        if not self.law.traceable or not has_straight_code(robot):
             raise InputError(
                 "integrators are timed compiled: with the laws of armwright.torque, and robots of up to "
-                f"{unrolled()} joints; got {self.law!r} and {len(robot.links)} joints"
+                f"{max_unrolled_joints()} joints; got {self.law!r} and {len(robot.links)} joints"
             )
         driven = motion_of(robot, self.law)
         self.program, self.smooth = derivative(driven), derivative(driven, fence=False)
@@ -415,7 +415,7 @@ def work_precision(
     """
     motion = TimedMotion(robot, duration, q0, torque)
     lines: list[MethodLine | None] = []
-    for name in counted_off(names or [*methods(), "taylor"]):
+    for name in tracked(names or [*methods(), "taylor"]):
         if name == "taylor":
             lines.append(series_line(motion))
         elif name in POLYNOMIALS:

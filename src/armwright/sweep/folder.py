@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from armwright.errors import InputError, listed
-from armwright.files import LINK, Directory, directory
+from armwright.files import LINK_REFUSED, Directory, directory
 from armwright.sweep import chunk_schema, manifest
 from armwright.sweep.chunk import Chunk
 from armwright.sweep.manifest import Manifest
@@ -175,7 +175,7 @@ class Folder:
         with self._subfolder(part) as there:
             assert there is not None
             if stat.S_ISLNK(there.mode(name) or 0):
-                raise InputError(f"{self.path / part / name}: {LINK}")
+                raise InputError(f"{self.path / part / name}: {LINK_REFUSED}")
             try:
                 with there.reading(name, MAX_CHUNK_FILE_BYTES) as file:
                     if not expected.has_valid_footer(part == HISTORIES_FOLDER, number, file):

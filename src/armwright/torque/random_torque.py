@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from armwright.algebra import Scalar
-from armwright.draws import Draw, Drawn
+from armwright.draws import Draw, DrawnColumn
 from armwright.errors import InputError
 from armwright.torque.law import Law, Moment
 
@@ -21,10 +21,10 @@ class Noise(Law):
     """
 
     draw: Draw
-    now: tuple[Drawn, ...] = field(default=(), repr=False)
+    now: tuple[DrawnColumn, ...] = field(default=(), repr=False)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        if not self.now or any(isinstance(x, Drawn) for x in self.now):
+        if not self.now or any(isinstance(x, DrawnColumn) for x in self.now):
             raise InputError(NOISE_ERROR)
         return list(self.now)
 

@@ -17,13 +17,13 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.draws import Draw, Drawn
+from armwright.draws import Draw, DrawnColumn
 from armwright.errors import InputError
 from armwright.graph.expression import Expr, Graph
 from armwright.model.description import Description
 from armwright.torque.law import FLOAT, Law
 
-Number: TypeAlias = "float | Array | Drawn"
+Number: TypeAlias = "float | Array | DrawnColumn"
 """One for all rollouts, or one for each (rollouts,), or drawn for each."""
 
 Take: TypeAlias = Callable[[Any], Any]
@@ -72,16 +72,16 @@ class Parameterised(NamedTuple, Generic[T]):
         return sizes.pop() if sizes else None
 
     @property
-    def single(self) -> list[float | Drawn]:
+    def single(self) -> list[float | DrawnColumn]:
         """The numbers of a single rollout."""
         if self.rollouts is not None:
             raise InputError(f"{self.name}: numbers for {self.rollouts} rollouts; expected one, or use simulate_batch")
-        return [x if isinstance(x, Drawn) else float(x) for x in self.numbers]
+        return [x if isinstance(x, DrawnColumn) else float(x) for x in self.numbers]
 
     @property
-    def random(self) -> list[Drawn]:
+    def random(self) -> list[DrawnColumn]:
         """The random numbers among them."""
-        return [x for x in self.numbers if isinstance(x, Drawn)]
+        return [x for x in self.numbers if isinstance(x, DrawnColumn)]
 
 
 def parameterise(law: T, name: str = "the torque law") -> Parameterised[T]:
@@ -116,16 +116,16 @@ def merged_laws(laws: Sequence[Law]) -> Parameterised[Law]:
             raise InputError(f"torque law {k} of the list is for {many} rollouts itself; expected one")
         rows.append(found)
     drawn = _drawn_alike(rows)
-    columns = np.array([[0.0, *(1.0 if isinstance(x, Drawn) else x for x in row)] for row in rows]).T
+    columns = np.array([[0.0, *(1.0 if isinstance(x, DrawnColumn) else x for x in row)] for row in rows]).T
     places = iter(np.where(columns.any(axis=1), np.arange(float(len(columns))), 0.0)[1:].tolist())  # zeros are alike
     all_of_them = parameterise(_rebuilt(laws[0], lambda _: next(places), zeros=True)[0])
     taken = [int(place) for place in all_of_them.numbers if isinstance(place, float)]
     return all_of_them._replace(numbers=[drawn.get(place, columns[place]) for place in taken])
 
 
-def _drawn_alike(rows: Sequence[Sequence[Number]]) -> dict[int, Drawn]:
+def _drawn_alike(rows: Sequence[Sequence[Number]]) -> dict[int, DrawnColumn]:
     """What laws of one form draw, by the place of the number, from one on: what a rollout has follows from its own."""
-    drawn = {k: x for k, x in enumerate(rows[0], 1) if isinstance(x, Drawn)}
+    drawn = {k: x for k, x in enumerate(rows[0], 1) if isinstance(x, DrawnColumn)}
     for row in rows:
         if any(row[k - 1] != x for k, x in drawn.items()):
             raise InputError("the laws of the list draw differently; expected the same draws and hold for all rollouts")
@@ -137,7 +137,7 @@ def _rebuilt(x: Any, take: Take, zeros: bool = False) -> tuple[Any, Hashable]:
 
     Zeros that belong to the structure are left alone, unless they are wanted too.
     """
-    if isinstance(x, (float, Slot, Drawn)):
+    if isinstance(x, (float, Slot, DrawnColumn)):
         return _number(x, take, zeros)
     if isinstance(x, np.ndarray):
         return _array(x, take, zeros)
@@ -170,7 +170,7 @@ def _number(x: Any, take: Take, zeros: bool) -> tuple[Any, Hashable]:
 
 
 def _several(x: tuple[Any, ...], take: Take, zeros: bool) -> tuple[Any, Hashable]:
-    if not x or not all(isinstance(entry, (float, np.ndarray, Slot, Drawn)) for entry in x):
+    if not x or not all(isinstance(entry, (float, np.ndarray, Slot, DrawnColumn)) for entry in x):
         made, keys = zip(*(_rebuilt(entry, take, zeros) for entry in x), strict=True) if x else ((), ())
         return tuple(made), tuple(keys)
     if len(x) == 1 and isinstance(x[0], float) and x[0] == 0 and not zeros:
@@ -180,8 +180,8 @@ def _several(x: tuple[Any, ...], take: Take, zeros: bool) -> tuple[Any, Hashable
     return tuple(map(take, x)), ("open", len(x))
 
 
-def _finite(x: Array | Slot | Drawn) -> bool:
-    return isinstance(x, (Slot, Drawn)) or bool(np.isfinite(x).all())
+def _finite(x: Array | Slot | DrawnColumn) -> bool:
+    return isinstance(x, (Slot, DrawnColumn)) or bool(np.isfinite(x).all())
 
 
 def _array(x: Array, take: Take, zeros: bool) -> tuple[Any, Hashable]:

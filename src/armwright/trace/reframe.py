@@ -16,7 +16,7 @@ from armwright.algebra import Matrix, Rotation, Scalar, Vector, structural, vani
 from armwright.formulations.composite_body import Body, to_parent
 from armwright.formulations.parts.spatial import Screw
 from armwright.mechanism import AnyLink, EulerLink, Mechanism, MomentLink, Pose
-from armwright.trace.regroup import plain
+from armwright.trace.regroup import is_numeric
 
 
 def reframed(mechanism: Mechanism, level: bool = True, turn: bool = True) -> Mechanism:
@@ -35,7 +35,7 @@ def reframed(mechanism: Mechanism, level: bool = True, turn: bool = True) -> Mec
 
 def levelled(mechanism: Mechanism) -> Mechanism:
     """Each row of parallel axes with one distance among them, and with none if it ends a branch."""
-    if not all(plain((joint.sa, joint.ca, joint.d)) for joint in mechanism.joints):
+    if not all(is_numeric((joint.sa, joint.ca, joint.d)) for joint in mechanism.joints):
         return mechanism
     for row in _rows(mechanism):
         last = len(row) - 1
@@ -106,7 +106,7 @@ def _turned(mechanism: Mechanism, i: int) -> Mechanism:
     """The same robot with frame i, on which nothing hangs, turned so that the centre of mass has no y."""
     joint, link, tool = mechanism.joints[i], mechanism.links[i], mechanism.tool
     h, J = link.moment, link.origin_inertia
-    if joint.prismatic or not movable(mechanism, i) or not plain((*h, *J, joint.theta)) or not (h.x and h.y):
+    if joint.prismatic or not movable(mechanism, i) or not is_numeric((*h, *J, joint.theta)) or not (h.x and h.y):
         return mechanism
     size = math.hypot(h.x, h.y)
     c, s = h.x / size, h.y / size
@@ -123,7 +123,7 @@ def leaving(mechanism: Mechanism) -> int | None:
     """The first frame that stands elsewhere than those before it although its axis meets theirs; none if none does."""
     for i, joint in enumerate(mechanism.joints[:-1]):
         alone = mechanism.parents[i] == i - 1 and mechanism.parents.count(i) == 1 and movable(mechanism, i)
-        if joint.prismatic or not alone or not plain((joint.a, joint.d)) or (i and joint.a):
+        if joint.prismatic or not alone or not is_numeric((joint.a, joint.d)) or (i and joint.a):
             return None
         if i and joint.d:
             return i

@@ -23,7 +23,7 @@ from armwright.formulations.composite_body import Body, to_parent
 from armwright.formulations.parts.spatial import Screw
 from armwright.mechanism import AnyLink, EulerLink, Joint, Mechanism, MomentLink
 
-DUST = 1e-14
+ROUNDING_SHARE = 1e-14
 """Of the largest entry: what rounding has left where terms cancel. It would be computed with, and cost operations."""
 
 
@@ -38,7 +38,7 @@ def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
         if inner < 0 or i in kept:
             continue
         joint = mechanism.joints[i]
-        links[i], unchanged = split(joint, links[i], euler)
+        links[i], unchanged = split_fixed(joint, links[i], euler)
         R = joint.rotation(0)
         if not joint.prismatic:
             R = Rotation(joint.ca, joint.sa, 1, 0, joint.cg, joint.sg)
@@ -46,7 +46,7 @@ def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
     return replace(mechanism, links=tuple(links))
 
 
-def split(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, Body]:
+def split_fixed(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, Body]:
     """What stays with a link, and what might as well be fixed to the link before it; both in the frame of this one."""
     h, J = _without_dust(link.moment), _without_dust(link.origin_inertia)
     if joint.prismatic:
@@ -69,12 +69,12 @@ def with_body(link: AnyLink, body: Body) -> MomentLink:
 
 def _without_dust(entries: Any) -> Any:
     """A vector or tensor of plain numbers with zeros where rounding left next to nothing; any other as it is."""
-    if not plain(entries):
+    if not is_numeric(entries):
         return entries
-    least = DUST * max(map(abs, entries))
+    least = ROUNDING_SHARE * max(map(abs, entries))
     return type(entries)(*(0 if abs(x) <= least else x for x in entries))
 
 
-def plain(numbers: Sequence[Scalar]) -> bool:
+def is_numeric(numbers: Sequence[Scalar]) -> bool:
     """Whether all of them are known."""
     return all(isinstance(x, (int, float)) for x in numbers)

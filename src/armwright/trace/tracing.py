@@ -15,10 +15,10 @@ from armwright.graph.program import Program
 from armwright.mechanism import Joint, Link, Mechanism, Wrench
 from armwright.model.description import Description
 from armwright.model.robot_parameters import mechanism_with, parameter_sizes
-from armwright.trace.equations import equations
+from armwright.trace.outlined_equations import outlined_equations
 from armwright.trace.reframe import meeting, reframed
 from armwright.trace.regroup import regrouped
-from armwright.trace.solvable import check_solvable
+from armwright.trace.solvability import check_solvable
 
 
 def inputs(graph: Graph, problem: str, n: int, nq: int | None = None) -> list[list[Expr]]:
@@ -78,7 +78,7 @@ class Traced:
     program: Program
 
 
-class Choice(NamedTuple):
+class TraceChoice(NamedTuple):
     """How to trace: the name of a formulation, and what is done to parameters and frames first.
 
     The inertial parameters are regrouped if `tensor` is "inertia" or "euler", by which one is to get zeros, in better
@@ -92,11 +92,11 @@ class Choice(NamedTuple):
     meet: bool = False
 
 
-class Request(NamedTuple):
+class TraceRequest(NamedTuple):
     """What is to be traced: a problem of a robot, the wrenches and robot parameters that are further arguments.
 
-    `loads` are "tip_wrench" and "link_wrenches", `vary` are names of `model.vary`. With `looped`, formulations that
-    can leave their systems of equations to a loop do (`trace.equations`).
+    `loads` are "tip_wrench" and "link_wrenches", `vary` are names of `model.robot_parameters`. With `looped`, formulations that
+    can leave their systems of equations to a loop do (`trace.outlined_equations`).
     """
 
     problem: str
@@ -106,7 +106,7 @@ class Request(NamedTuple):
     looped: bool = False
 
 
-def traced(formulation: Formulation, asked: Request, choice: Choice | None = None) -> Traced:
+def trace(formulation: Formulation, asked: TraceRequest, choice: TraceChoice | None = None) -> Traced:
     """A formulation for one robot, everything known of it folded in."""
     graph, robot = Graph(), asked.robot
     check_solvable(problem_of(formulation.problem), robot, asked.vary)
@@ -138,12 +138,12 @@ def traced(formulation: Formulation, asked: Request, choice: Choice | None = Non
         ) from None
     units = tuple((0, ball.unit_vector.start, ball.unit_vector.stop - 1) for ball in robot.balls)
     if unsolved is not None:
-        outputs, left, shape = equations(values)
+        outputs, left, shape = outlined_equations(values)
         return Traced(formulation, Program(tuple(arguments), outputs, shape, units, left))
     return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values), units))
 
 
-def _prepared(mechanism: Mechanism, choice: Choice, loads: tuple[str, ...]) -> Mechanism:
+def _prepared(mechanism: Mechanism, choice: TraceChoice, loads: tuple[str, ...]) -> Mechanism:
     """The mechanism in base parameters, and in the frames of the choice where wrenches allow it."""
     if "link_wrenches" not in loads:
         mechanism = reframed(mechanism, choice.level, turn="tip_wrench" not in loads)

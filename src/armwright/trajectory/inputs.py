@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked
+from armwright.arrays import checked_array
 from armwright.errors import InputError
 
 FLOAT64 = np.dtype("float64")
@@ -30,7 +30,7 @@ def check_numbers(robot: Any, what: str) -> None:
 
 def numbers(name: str, value: ArrayLike, meaning: str) -> Array:
     """`value` as an array of finite numbers."""
-    array = checked(name, value, (), FLOAT64, meaning)
+    array = checked_array(name, value, (), FLOAT64, meaning)
     if not np.isfinite(array).all():
         place = np.unravel_index(np.argmax(~np.isfinite(array)), array.shape)
         at = "" if array.ndim == 0 else "[" + ", ".join(map(str, place)) + "]"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked
+from armwright.arrays import checked_array
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.trajectory.inputs import FLOAT64
@@ -107,7 +107,7 @@ def own(robot: Jointed, name: str) -> Array:
 
 def magnitudes(name: str, value: ArrayLike, n: int, zero: bool = False) -> Array:
     """Return given limits, one for all joints or one for each, above zero, or `zero` as well."""
-    limits = checked(name, value, (), FLOAT64, "one for all joints, or one for each")
+    limits = checked_array(name, value, (), FLOAT64, "one for all joints, or one for each")
     if limits.ndim > 1 or (limits.ndim == 1 and limits.size != n):
         raise InputError(f"{name} has shape {limits.shape}; expected one for all joints, or {n}: one for each")
     if not ((limits >= 0) if zero else (limits > 0)).all():

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, whole_number
+from armwright.arrays import checked_array, whole_number
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.trajectory.base import Trajectory
@@ -169,7 +169,7 @@ def _positions(robot: Jointed) -> Array:
 
 def _magnitudes(name: str, value: ArrayLike | None, n: int) -> Array:
     """Lowest and highest rate of every joint, shape (2, n)."""
-    limits = checked(name, math.inf if value is None else value, (), FLOAT64, "one limit, or one for each joint")
+    limits = checked_array(name, math.inf if value is None else value, (), FLOAT64, "one limit, or one for each joint")
     if limits.ndim > 1 or (limits.ndim == 1 and limits.size != n):
         raise InputError(f"{name} has shape {limits.shape}; expected one limit, or {n}: one for each joint")
     if not (limits > 0).all():

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, whole_number
+from armwright.arrays import checked_array, whole_number
 from armwright.errors import InfeasibleError, InputError
 from armwright.mechanism import Mechanism
 from armwright.names import shown
@@ -222,7 +222,7 @@ def most_payload(
     steps = whole_number("samples", samples, 2)
     if steps > MOST_SAMPLES:
         raise InputError(f"samples = {steps}: expected at most {MOST_SAMPLES}")
-    centre = checked("com", com, (3,), FLOAT64, "x, y and z in the tool frame, metres")
+    centre = checked_array("com", com, (3,), FLOAT64, "x, y and z in the tool frame, metres")
     if inertia is not None and gyration is not None:
         raise InputError("inertia and gyration both say how the payload turns; give one of them")
     fixed, shape = (_tensor(name, x) for name, x in (("inertia", inertia), ("gyration", gyration)))

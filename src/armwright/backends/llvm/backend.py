@@ -21,11 +21,11 @@ from armwright.backends.interface import (
     Gauge,
     HostRollout,
 )
-from armwright.backends.interpreter import Interpreted, Stepped, Swept
-from armwright.backends.llvm import chain_sweep, ir, rollout, trial
+from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop, InterpretedRollout
+from armwright.backends.llvm import chain_sweep, code_check, ir, rollout
 from armwright.backends.llvm.block import Lanes
-from armwright.backends.llvm.native import Code, engine_of, lanes, loaded
-from armwright.backends.llvm.series import again
+from armwright.backends.llvm.native import LoadedCode, engine_of, lanes, loaded
+from armwright.backends.llvm.series import series_loop
 from armwright.backends.llvm.single import bind
 from armwright.backends.llvm.threads import python_pool, workers
 from armwright.graph.program import Program
@@ -41,7 +41,7 @@ Write: TypeAlias = Callable[[Lanes], str]
 class _Native:
     """Code that is loaded; `source` is the LLVM IR that `write` writes."""
 
-    def __init__(self, code: Code, write: Write, dtype: str) -> None:
+    def __init__(self, code: LoadedCode, write: Write, dtype: str) -> None:
         self.dtype, self.width, self._write = np.dtype(dtype), lanes(dtype).width, write
         self._code, self._run = code, _RUN(code.run)
 
@@ -73,10 +73,10 @@ class _Native:
         return int(answer)
 
 
-class Straight(_Native):
+class LlvmKernel(_Native):
     """One program as straight code."""
 
-    def __init__(self, code: Code, write: Write, program: Program, dtype: str) -> None:
+    def __init__(self, code: LoadedCode, write: Write, program: Program, dtype: str) -> None:
         super().__init__(code, write, dtype)
         self.shape = program.shape
         self._layout = ctypes.c_int64 * (3 * (len(program.sizes) + 1))
@@ -98,15 +98,15 @@ class Straight(_Native):
         fields = np.tile(_fields([x[0] for x in (*arrays, out)], self.dtype.itemsize), (times, 1))
         fields[:, ::3] += np.multiply.outer(np.arange(times), [x.strides[0] for x in (*arrays, out)])
         layout = np.concatenate([(self._code.run, times, size), fields.ravel()]).astype(np.int64)
-        _, address = again(engine_of)
+        _, address = series_loop(engine_of)
         smallest = max(self.width, _SMALLEST_SHARE // times)
         return not self._shared(_place(layout), out.shape[1], threads, smallest, address)
 
 
-class Looped(_Native, BasicKernel):
+class LlvmLoop(_Native, BasicKernel):
     """Sweeps over the joints of a chain."""
 
-    def __init__(self, code: Code, write: Write, tables: ChainTables, dtype: str) -> None:
+    def __init__(self, code: LoadedCode, write: Write, tables: ChainTables, dtype: str) -> None:
         super().__init__(code, write, dtype)
         self._tables = [np.ascontiguousarray(x) for x in (tables.parameters, tables.kinds, tables.starts)]
         self.shape = (len(tables.kinds),)
@@ -123,10 +123,10 @@ class Looped(_Native, BasicKernel):
         return not answer
 
 
-class Travelling(_Native, HostRollout):
+class LlvmRollout(_Native, HostRollout):
     """Whole motions of many rollouts."""
 
-    def __init__(self, code: Code, write: Write, entries: int, dtype: str) -> None:
+    def __init__(self, code: LoadedCode, write: Write, entries: int, dtype: str) -> None:
         super().__init__(code, write, dtype)
         self.entries = entries
 
@@ -135,47 +135,47 @@ class Travelling(_Native, HostRollout):
         self._shared((ctypes.c_int64 * len(values))(*values), rollouts, threads, smallest=self.width)
 
 
-def _straight(program: Program, dtype: str) -> Straight:
+def _straight(program: Program, dtype: str) -> LlvmKernel:
     def write(t: Lanes) -> str:
         return ir.module(program, t)
 
-    def right(code: Code) -> bool | None:
-        tried, reference = Straight(code, write, program, dtype), Interpreted(program, dtype)
-        last = () if program.integration is None else trial.TEST_STEPS
-        return trial.kernel(tried, reference, program.sizes, program.units, last)
+    def right(code: LoadedCode) -> bool | None:
+        tried, reference = LlvmKernel(code, write, program, dtype), InterpretedKernel(program, dtype)
+        last = () if program.integration is None else code_check.TEST_STEPS
+        return code_check.kernel(tried, reference, program.sizes, program.units, last)
 
-    return Straight(loaded(program.digest(), dtype, write, right), write, program, dtype)
+    return LlvmKernel(loaded(program.digest(), dtype, write, right), write, program, dtype)
 
 
-def _looped(rolled: ChainLoop, tables: ChainTables, dtype: str) -> Looped:
+def _looped(rolled: ChainLoop, tables: ChainTables, dtype: str) -> LlvmLoop:
     def write(t: Lanes) -> str:
         return chain_sweep.module(rolled, t)
 
-    def right(code: Code) -> bool | None:
-        few = trial.short(tables)
+    def right(code: LoadedCode) -> bool | None:
+        few = code_check.short(tables)
         sizes = [entries * len(few.kinds) for entries in rolled.inputs.values()]
-        return trial.kernel(Looped(code, write, few, dtype), Swept(rolled, few, dtype), sizes)
+        return code_check.kernel(LlvmLoop(code, write, few, dtype), InterpretedLoop(rolled, few, dtype), sizes)
 
-    return Looped(loaded(rolled.digest(), dtype, write, right), write, tables, dtype)
+    return LlvmLoop(loaded(rolled.digest(), dtype, write, right), write, tables, dtype)
 
 
 def _travelling(
     program: Program, steps: Steps, layout: Layout, watch: EventProgram | None, gauge: Gauge | None, dtype: str
-) -> Travelling:
+) -> LlvmRollout:
     entries = len(program.outputs)
 
     def write(t: Lanes) -> str:
         return rollout.module(program, steps, layout, t, watch, gauge)
 
-    def right(code: Code) -> bool | None:
-        reference = Stepped(program, steps, layout, watch, gauge, dtype)
+    def right(code: LoadedCode) -> bool | None:
+        reference = InterpretedRollout(program, steps, layout, watch, gauge, dtype)
         gauges = 0 if gauge is None else gauge.totals
-        tried = Travelling(code, write, entries, dtype)
-        return trial.rollout(tried, reference, program.sizes, layout.unit_vectors, gauges)
+        tried = LlvmRollout(code, write, entries, dtype)
+        return code_check.rollout(tried, reference, program.sizes, layout.unit_vectors, gauges)
 
     beside = [x.digest() if x is not None else "" for x in (watch, gauge)]
     digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.unit_vectors}|{beside}"
-    return Travelling(loaded(digest, dtype, write, right), write, entries, dtype)
+    return LlvmRollout(loaded(digest, dtype, write, right), write, entries, dtype)
 
 
 BACKEND = Backend(kernel=_straight, loop=_looped, rollout=_travelling)

@@ -13,7 +13,7 @@ from armwright.graph.angles import rounds
 from armwright.graph.expression import LEAVES, Expr, Operand, schedule
 from armwright.graph.program import Program
 
-WHOLE, PIECE = 12_000, 1000
+MAX_FUNCTION_NODES, PIECE_NODES = 12_000, 1000
 """Nodes up to which a program is one function, and beyond which it is several of this size.
 
 What LLVM takes grows faster than the length of a function. Between two, values go through memory. Derivatives of a
@@ -76,7 +76,7 @@ def _pieces(program: Program) -> list[list[Expr]]:
     early = [node for node in inner if node.index in first or node.op in ("sin", "cos")]
     known = {node.index for node in early}
     rest = [node for node in inner if node.index not in known]
-    count = -(-len(rest) // PIECE) if len(inner) > WHOLE else 1
+    count = -(-len(rest) // PIECE_NODES) if len(inner) > MAX_FUNCTION_NODES else 1
     parts = [rest[len(rest) * k // count : len(rest) * (k + 1) // count] for k in range(count)]
     return [[*early, *parts[0]], *parts[1:]]
 

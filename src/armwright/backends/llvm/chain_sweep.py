@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from armwright.backends.interface import CHAIN_JOINTS, ChainLoop, ChainSweep
-from armwright.backends.llvm.batch import HEADER, Batch, packers
+from armwright.backends.llvm.batch_loop import HEADER, Batch, packers
 from armwright.backends.llvm.block import Block, Lanes, declarations
 from armwright.backends.llvm.body import compute, number
 from armwright.backends.llvm.trigonometry import careful

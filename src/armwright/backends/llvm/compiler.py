@@ -22,11 +22,11 @@ import llvmlite.binding as llvm
 
 from armwright.backends.llvm.target import target
 
-HERE = 500
+MAX_COMPILED_HERE = 500
 """Programs that a process compiles itself, by which 0.1 GB stay; elsewhere each takes tenths of a second longer."""
 
 
-LONG = 12_000
+MIN_WORKER_NODES = 12_000
 """Lines of a program from which on LLVM does without what takes it more than a proportionate time.
 
 The derivatives of a humanoid of 31 freedoms take it 6 s instead of 19; their code has the same size and speed.
@@ -46,7 +46,7 @@ def machine(cpu: str, features: str, level: int = 3) -> Any:
     )
 
 
-PATIENCE = 0.3
+PATIENCE_SECONDS = 0.3
 """Seconds after which whoever waits for the compiler is told."""
 
 LOG = logging.getLogger("armwright")
@@ -68,7 +68,7 @@ def _told(lines: int) -> Iterator[None]:
         sys.stderr.write("compiling ...")
         sys.stderr.flush()
 
-    timer = threading.Timer(PATIENCE, show) if sys.stderr is not None and sys.stderr.isatty() else None
+    timer = threading.Timer(PATIENCE_SECONDS, show) if sys.stderr is not None and sys.stderr.isatty() else None
     if timer is not None:
         timer.daemon = True
         timer.start()
@@ -82,13 +82,15 @@ def _told(lines: int) -> Iterator[None]:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
         seconds = time.perf_counter() - begin
-        if seconds > PATIENCE:
+        if seconds > PATIENCE_SECONDS:
             LOG.info("compiled %d lines in %.1f s", lines, seconds)
 
 
 def _here_or_elsewhere(text: str) -> bytes:
     made_for = target().cpu, target().features
-    if next(_asked) < HERE or not sys.executable or hasattr(sys, "frozen"):  # a frozen program would start itself
+    if (
+        next(_asked) < MAX_COMPILED_HERE or not sys.executable or hasattr(sys, "frozen")
+    ):  # a frozen program would start itself
         return _compiled(text, *made_for)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
@@ -103,7 +105,7 @@ _asked = count()
 
 
 def _compiled(text: str, cpu: str, features: str) -> bytes:
-    level = 1 if text.count("\n") > LONG else 3
+    level = 1 if text.count("\n") > MIN_WORKER_NODES else 3
     made_for = machine(cpu, features, level)
     parsed = llvm.parse_assembly(text, llvm.create_context())
     parsed.verify()

@@ -13,28 +13,28 @@ from armwright.backends.llvm.block import Block
 LN2 = {True: (6.93145751953125e-1, 1.42860682030941723212e-6), False: (0.693359375, -2.12194440e-4)}
 """ln 2 in two parts, of which the first has so few digits that its products with k are exact (Cephes)."""
 
-TERMS = {True: 13, False: 7}
+EXP_TERMS = {True: 13, False: 7}
 """Of the series: the next is below rounding for r up to half of ln 2."""
 
-LARGEST = {True: 20.0, False: 10.0}
-SHIFT = {True: (6755399441055744.0, 52, 1023), False: (12582912.0, 23, 127)}
+MAX_TANH_ARGUMENT = {True: 20.0, False: 10.0}
+EXPONENT_SHIFT = {True: (6755399441055744.0, 52, 1023), False: (12582912.0, 23, 127)}
 """What rounds to a whole number when added (1.5 2^52 or 1.5 2^23), and where and how a float has its exponent."""
 
 
 def tangent(block: Block, x: str) -> str:
     t = block.lanes
     size = block.call("fabs", x)
-    far = block.let(f"fcmp ogt {t.vector} {size}, {t.splat(LARGEST[t.double])}")
-    near = block.choose(far, t.splat(LARGEST[t.double]), size)
+    far = block.let(f"fcmp ogt {t.vector} {size}, {t.splat(MAX_TANH_ARGUMENT[t.double])}")
+    near = block.choose(far, t.splat(MAX_TANH_ARGUMENT[t.double]), size)
     y = block.let(f"fadd {t.vector} {near}, {near}")
-    magic, digits, bias = SHIFT[t.double]
+    magic, digits, bias = EXPONENT_SHIFT[t.double]
     shifted = block.fma(y, t.splat(1 / math.log(2)), t.splat(magic))
     k = block.let(f"fsub {t.vector} {shifted}, {t.splat(magic)}")
     r = y
     for part in LN2[t.double]:
         r = block.fma(k, t.splat(-part), r)
-    series = t.splat(1 / math.factorial(TERMS[t.double]))
-    for j in reversed(range(2, TERMS[t.double])):
+    series = t.splat(1 / math.factorial(EXP_TERMS[t.double]))
+    for j in reversed(range(2, EXP_TERMS[t.double])):
         series = block.fma(series, r, t.splat(1 / math.factorial(j)))
     e = block.fma(block.let(f"fmul {t.vector} {r}, {r}"), series, r)
     whole = block.let(f"bitcast {t.vector} {shifted} to {t.integers}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from armwright.backends.llvm.batch import HEADER, Batch, packers, row_packers, streams, tile_size
+from armwright.backends.llvm.batch_loop import HEADER, Batch, packers, row_packers, streams, tile_size
 from armwright.backends.llvm.block import Block, Lanes, declarations, repeated
 from armwright.backends.llvm.body import constant, tiled, write_body
 from armwright.backends.llvm.integration import integration_body

@@ -22,7 +22,7 @@ from armwright.backends.interface import COMPILE_LOCK
 from armwright.backends.llvm.block import Lanes
 from armwright.backends.llvm.compiler import compiled, machine
 from armwright.backends.llvm.target import target
-from armwright.cache import name_of, read
+from armwright.cache import code_digest, read
 from armwright.cache import write as keep
 from armwright.errors import CacheWarning
 
@@ -31,7 +31,7 @@ from armwright.errors import CacheWarning
 def _generator() -> str:
     """A name for the code that writes code: what an older one has left in the cache is not used."""
     here = Path(__file__).parent
-    return name_of([*sorted(here.glob("*.py")), here.parent / "interface.py", here.parent / "sines.py"])
+    return code_digest([*sorted(here.glob("*.py")), here.parent / "interface.py", here.parent / "sines.py"])
 
 
 def lanes(dtype: str) -> Lanes:
@@ -39,7 +39,7 @@ def lanes(dtype: str) -> Lanes:
     return target().vector(dtype)
 
 
-class Code:
+class LoadedCode:
     """Machine code in memory, for as long as some kernel uses it."""
 
     def __init__(self, engine: Any) -> None:
@@ -47,7 +47,7 @@ class Code:
         self.run = engine.get_function_address("run")
 
 
-_LOADED: WeakValueDictionary[str, Code] = WeakValueDictionary()
+_LOADED: WeakValueDictionary[str, LoadedCode] = WeakValueDictionary()
 
 
 _WAITED: list[bool] = []
@@ -72,7 +72,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
-def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callable[[Code], bool | None]) -> Code:
+def loaded(
+    digest: str, dtype: str, write: Callable[[Lanes], str], right: Callable[[LoadedCode], bool | None]
+) -> LoadedCode:
     """Code that is in memory, or on disk and right, or else compiled from what `write` writes.
 
     `right` says whether code computes what it should; code that was just compiled is not asked.
@@ -87,14 +89,14 @@ def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callab
         return code
 
 
-def _kept(name: str, text: Callable[[], str], right: Callable[[Code], bool | None]) -> Code:
+def _kept(name: str, text: Callable[[], str], right: Callable[[LoadedCode], bool | None]) -> LoadedCode:
     """Code from disk if it is what it should be: its name is among its constants, and its first result is right.
 
     Where that differs by more than is usual for rounding, as that of a nearly singular robot may, compiling anew gives
     the same code. Where nothing can be said of it, as its first result is not finite, it is compiled anew unblamed.
     """
     kept = read(name)
-    code = Code(_linked(kept)) if kept is not None and name.encode() in kept else None
+    code = LoadedCode(_linked(kept)) if kept is not None and name.encode() in kept else None
     verdict = right(code) if code is not None else None
     if code is not None and verdict:
         return code
@@ -108,7 +110,7 @@ def _kept(name: str, text: Callable[[], str], right: Callable[[Code], bool | Non
             CacheWarning,
             stacklevel=2,
         )
-    return Code(_linked(made))
+    return LoadedCode(_linked(made))
 
 
 def engine_of(text: str) -> Any:

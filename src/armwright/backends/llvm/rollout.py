@@ -25,14 +25,14 @@ from armwright.backends.interface import (
 )
 from armwright.backends.llvm.block import Block, Lanes, declarations
 from armwright.backends.llvm.body import write_body
-from armwright.backends.llvm.measuring import Measuring
+from armwright.backends.llvm.gauges import GaugeRecording
 from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
-FINEST, FINEST_BROKEN = 16, 256
+MIN_STEP_ROUNDINGS, MIN_STEP_ROUNDINGS_NOT_FINITE = 16, 256
 """Roundings of the time that a step must have; and where the next one is not finite, so that the state still moves."""
 
 
@@ -58,7 +58,7 @@ def module(
     return "\n\n".join([*bodies, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
 
 
-class _Writer(Measuring):
+class _Writer(GaugeRecording):
     """The text of `run`."""
 
     def __init__(
@@ -295,7 +295,9 @@ class _Writer(Measuring):
         rounding = 2.0**-52 if t.double else 2.0**-23
         far = self.call("maxnum", self.call("fabs", lane["t"]), self.call("fabs", "%goal"))
         nowhere = self.true("uno", err, "zeroinitializer")
-        smallest = self.choose(nowhere, t.splat(FINEST_BROKEN * rounding), t.splat(FINEST * rounding))
+        smallest = self.choose(
+            nowhere, t.splat(MIN_STEP_ROUNDINGS_NOT_FINITE * rounding), t.splat(MIN_STEP_ROUNDINGS * rounding)
+        )
         small = self.both(reject, self.true("olt", following, self.of("fmul", far, smallest)))
         broken = self.both(small, nowhere)
         self.put("%tries.next = add i64 %tries, 1")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-TOGETHER = 64
+STATES_PER_PASS = 64
 """States that go together through all runs; a multiple of every width."""
 
 HEAD = 3
@@ -32,7 +32,7 @@ states:
   %some = icmp slt i64 %at, %end
   br i1 %some, label %some.states, label %finish
 some.states:
-  %next = add i64 %at, {TOGETHER}
+  %next = add i64 %at, {STATES_PER_PASS}
   %over = icmp sgt i64 %next, %end
   %stop = select i1 %over, i64 %end, i64 %next
   br label %time
@@ -55,7 +55,7 @@ finish:
 
 
 @cache
-def again(link: Callable[[str], Any]) -> tuple[Any, int]:
+def series_loop(link: Callable[[str], Any]) -> tuple[Any, int]:
     """The engine that holds the code, and its address; `link` turns IR into an engine."""
     engine = link(IR)
     return engine, int(engine.get_function_address("again"))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.llvm.backend import Straight
+from armwright.backends.llvm.backend import LlvmKernel
 from armwright.backends.llvm.native import engine_of
 from armwright.backends.llvm.threads import REFUSED, workers
 
@@ -190,7 +190,7 @@ class Handler:
     Where nothing explains them, results that are not finite are left as they are.
     """
 
-    def __init__(self, kernel: Straight, sizes: Sequence[int], explain: Explain | None) -> None:
+    def __init__(self, kernel: LlvmKernel, sizes: Sequence[int], explain: Explain | None) -> None:
         self._kernel, self._engine = kernel, engine_of(_handler(len(sizes), kernel.width))
         self._fill("run", kernel.address)
         if (team := workers(engine_of)) is not None:

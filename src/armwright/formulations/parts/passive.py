@@ -18,7 +18,7 @@ from armwright.formulations.parts.coordinates import gathered
 from armwright.formulations.parts.loops import Angle
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates
-from armwright.manifold import bend_of, quaternion_of, turned_by, way_between
+from armwright.manifold import angle_of, curvature_factor, quaternion_of, rotation_between
 from armwright.mechanism import Ball, Joint, Link, Mechanism
 
 
@@ -118,7 +118,7 @@ def _ball_slopes(mechanism: Mechanism, ball: Ball) -> Iterator[tuple[int, int, S
     if ball.kind == "planar":
         yield own[-1], own[-1], stiffness[-1]
         return
-    r, bent = Vector(*_stretches(mechanism, ball)[count:]), bend_of(*_turn(mechanism, ball))
+    r, bent = Vector(*_stretches(mechanism, ball)[count:]), curvature_factor(*_turn(mechanism, ball))
     for j, unit in zip(own[count:], IDENTITY, strict=True):
         across = r.cross(unit)
         column = (unit + across * 0.5 + r.cross(across) * bent) * stiffness[-1]
@@ -134,7 +134,7 @@ def _alone(mechanism: Mechanism) -> list[int]:
 def _stretch(joint: Joint, at: Scalar) -> Scalar:
     if isinstance(at, Angle):
         away = at + -joint.spring_rest
-        return turned_by(away.cos(), away.sin())
+        return angle_of(away.cos(), away.sin())
     return at - joint.spring_rest
 
 
@@ -177,8 +177,8 @@ def _stretches(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
     if ball.kind == "planar":
         c, s = ball.at[2:]
         away = Angle(c, s, -rest[2])
-        return [*along, turned_by(away.cos(), away.sin())]
-    return [*along, *way_between(*_turn(mechanism, ball))]
+        return [*along, angle_of(away.cos(), away.sin())]
+    return [*along, *rotation_between(*_turn(mechanism, ball))]
 
 
 def _turn(mechanism: Mechanism, ball: Ball) -> tuple[Coordinates, Coordinates]:

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from armwright.algebra import Array
-from armwright.arrays import checked, numbers
+from armwright.arrays import checked_array, numbers
 from armwright.errors import InputError, unknown
 from armwright.learn.gym.input_checks import (
     check_finite_rows,
@@ -154,7 +154,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
     def _asked(self, actions: Any) -> Array:
         """Actions in [-1, 1]; those that are no numbers are zero, and count as diverged."""
         shape = self._action.shape
-        array = checked("actions", actions, shape[1:], np.dtype(float), "in [-1, 1], for every motor")
+        array = checked_array("actions", actions, shape[1:], np.dtype(float), "in [-1, 1], for every motor")
         if array.shape != shape:
             raise InputError(f"actions have shape {array.shape}; expected {shape}, a row for every environment")
         asked: Array = np.clip(np.asfortranarray(array), -1.0, 1.0)

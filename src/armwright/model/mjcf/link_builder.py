@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.manifold import way_between
+from armwright.manifold import rotation_between
 from armwright.model.mimic import Mimic
 from armwright.model.mjcf.actuators import JointActuation
 from armwright.model.mjcf.equality import couplings
@@ -189,7 +189,7 @@ def _rest(entries: Array, kind: str) -> tuple[float, ...]:
     """Where the spring of a ball or free joint is at rest: a position, and a rotation vector."""
     start = 0 if kind == "ball" else 3
     w, x, y, z = (entries[start : start + 4] / np.linalg.norm(entries[start : start + 4])).tolist()
-    turn = way_between((0.0, 0.0, 0.0, 1.0), (x, y, z, w)) if x or y or z else [0.0] * 3
+    turn = rotation_between((0.0, 0.0, 0.0, 1.0), (x, y, z, w)) if x or y or z else [0.0] * 3
     return (*entries[:start].tolist(), *map(float, turn))
 
 

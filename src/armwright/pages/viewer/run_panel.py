@@ -16,7 +16,7 @@ from armwright.pages.viewer.drive import LAWS, LONGEST, simulated
 from armwright.pages.viewer.playback import CURVES, SPEEDS, Curves, Playback, beside, curves
 from armwright.pages.viewer.stance import Stance
 from armwright.pages.viewer.worker import Worker
-from armwright.progress import listening
+from armwright.progress import progress_reported
 from armwright.simulation import Run
 
 COLOURS = ("#4c78a8", "#e4572e", "#2f9e6e", "#b279a2", "#e0a030", "#17a2b8", "#8c564b", "#9aa53c", "#d6649f", "#7f7f7f")
@@ -71,7 +71,7 @@ class RunPanel:
 
         def run() -> None:
             try:
-                with listening(self._told):
+                with progress_reported(self._told):
                     made = simulated(robot, q, *wanted)
                 self._worker.post("simulated", lambda: self._simulated(made))
             except (ArmwrightError, ArithmeticError, np.linalg.LinAlgError) as error:

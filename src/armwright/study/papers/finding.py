@@ -11,7 +11,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.pages.report.html import document, escape
 from armwright.pages.report.plot import Plot, figures
-from armwright.progress import part
+from armwright.progress import progress_part
 from armwright.study.papers.judgement import (
     Against,
     Bound,
@@ -175,7 +175,7 @@ def _counted(findings: Sequence[Finding], verdicts: Iterable[Verdict]) -> str:
 def _run(parts: Mapping[Callable[[], Part], float]) -> Iterator[Part]:
     whole, done = sum(parts.values()), 0.0
     for run, seconds in parts.items():
-        with part(done / whole, (done + seconds) / whole):
+        with progress_part(done / whole, (done + seconds) / whole):
             made = run()
         done += seconds
         yield made

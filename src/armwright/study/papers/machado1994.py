@@ -22,7 +22,7 @@ from armwright.check.numbers import evaluated
 from armwright.graph import count
 from armwright.integrate import method
 from armwright.pages.report.plot import COLOURS, Curve, Plot
-from armwright.progress import counted_off, part
+from armwright.progress import progress_part, tracked
 from armwright.robot import Robot
 from armwright.study.papers import machado1994_runs as runs
 from armwright.study.papers.finding import (
@@ -62,12 +62,12 @@ FINE, MIDDLE = 1e-10, 1e-6
 def study() -> Study:
     rr = aw.load("rr")
     motion = TimedMotion(rr, runs.DURATION, [0.0, 0.0], records=10)
-    with part(0.0, 0.3):
+    with progress_part(0.0, 0.3):
         chart = charted(motion, DEGREES, runs.SUBSTEPS, runs.TOLERANCES)
     larger = ((aw.load("puma560"), (2, 4, 6)), (aw.random_robot(7, 1, prismatic=0), (2, 4)))
-    with part(0.3, 0.7):
-        arms = [Larger(*each) for each in counted_off(larger)]
-    with part(0.7, 0.95):
+    with progress_part(0.3, 0.7):
+        arms = [Larger(*each) for each in tracked(larger)]
+    with progress_part(0.7, 0.95):
         slopes = orders(rr)
     indexes, drawn = residuals()
     findings = (

@@ -17,7 +17,7 @@ import numpy as np
 from armwright.algebra import Array, Scalar, cos, sin
 from armwright.graph import Graph, OperationCount, count
 from armwright.integrate import Tableau, method
-from armwright.progress import counted_off, part
+from armwright.progress import progress_part, tracked
 from armwright.robot import Robot
 from armwright.study.published import tables
 from armwright.study.work_precision import (
@@ -58,19 +58,19 @@ def charted(
     motion: TimedMotion, taylor: Iterable[tuple[int, int]], substeps: Sequence[int], tolerances: Sequence[float]
 ) -> WorkPrecision:
     """All methods of the paper and of today on one motion, each with the figure it belongs to as its family."""
-    with part(0.0, 0.2):
+    with progress_part(0.0, 0.2):
         lines: list[MethodLine | None] = [
-            replace(polynomial_line(motion, ij, substeps), family=TAYLOR) for ij in counted_off(taylor)
+            replace(polynomial_line(motion, ij, substeps), family=TAYLOR) for ij in tracked(taylor)
         ]
-    with part(0.2, 0.4):
+    with progress_part(0.2, 0.4):
         lines += [
             replace(fixed_line(motion, method(name), substeps), name=label(name), family=RUNGE_KUTTA)
-            for name in counted_off(FIXED)
+            for name in tracked(FIXED)
         ]
-    with part(0.4, 0.9):
+    with progress_part(0.4, 0.9):
         lines += [
             replace(pair_line(motion, name, "machado", tolerances), name=label(name), family=family)
-            for name, family in counted_off((name, family) for family, names in PAIRS.items() for name in names)
+            for name, family in tracked((name, family) for family, names in PAIRS.items() for name in names)
         ]
     lines += [replace(pair_line(motion, name, "pi", tolerances), family=LATER) for name in TODAY]
     series = series_line(motion)

@@ -20,7 +20,7 @@ from armwright.formulations import find
 from armwright.function import compile as compile_function
 from armwright.integrate import solve
 from armwright.pages.report.plot import Curve, Plot
-from armwright.progress import counted_off, part
+from armwright.progress import progress_part, tracked
 from armwright.study.papers import mohan2007_runs as paper
 from armwright.study.papers.finding import NOTHING, Finding, Part, above, below, claim, unchecked
 from armwright.study.papers.mohan2007_runs import (
@@ -241,8 +241,8 @@ def in_fifty() -> list[Finding]:
     with mpmath.workdps(DIGITS):
         kinds = (float, mpmath.mpf)
         asked = [(name, number) for number in kinds for name in FORMULATION.values()]
-        with part(0.0, 0.6):
-            times = [exact_departure(*each, paper.RELATIVE) for each in counted_off(asked)]
+        with progress_part(0.0, 0.6):
+            times = [exact_departure(*each, paper.RELATIVE) for each in tracked(asked)]
         tight = exact_departure("denoc", mpmath.mpf, TIGHT, TIGHT_METHOD)
     foreseen = growth().later(exact_departure("denoc", float, LESS_TIGHT, TIGHT_METHOD), LESS_TIGHT / TIGHT)
     texts = [f"{t:.6f}" for t in times]

@@ -18,7 +18,7 @@ from armwright.backends.cuda.codegen.fma_chains import chained
 from armwright.backends.cuda.codegen.outlined_parts import Chapter, chapters
 from armwright.backends.cuda.codegen.output_partition import HANDED, LONG, Part, Stage, stages
 from armwright.backends.cuda.codegen.schedule import depends
-from armwright.backends.sines import LARGEST, sines
+from armwright.backends.sines import MAX_ANGLE, sines
 from armwright.backends.text.c import notation
 from armwright.graph.expression import LEAVES, Expr, schedule
 from armwright.graph.program import FinalStateGradient, FinalStateJacobian, Program
@@ -137,7 +137,7 @@ def _statements(
     further: Sequence[str] = (),
 ) -> Iterator[str]:
     """A function. One that stands apart is given addresses, and has a copy of `out` while it works."""
-    limit = notation(double)["constant"](LARGEST**2)
+    limit = notation(double)["constant"](MAX_ANGLE**2)
     numbers = Numbers(f"{name}_numbers", double)
     lines = _Body(program, part, double, chapter, numbers).lines()
     yield from numbers.table()

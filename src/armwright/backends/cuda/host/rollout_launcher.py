@@ -13,7 +13,7 @@ from armwright.backends.cuda.codegen import rollout
 from armwright.backends.cuda.codegen.rollout import Motion
 from armwright.backends.cuda.host.device import Code, cupy, free
 from armwright.backends.cuda.kernels import random_numbers
-from armwright.draws import Drawn, Which
+from armwright.draws import DrawnColumn, RolloutIndices
 from armwright.lazy import cached_property
 
 SHARED = 2048
@@ -80,7 +80,7 @@ class Travelling:
     def max_rollouts(self, numbers: int) -> int:
         return int(ROOM * free() / (numbers * self.dtype.itemsize + 1))
 
-    def draw(self, out: Any, drawn: Drawn, which: Which, instants: Array) -> None:
+    def draw(self, out: Any, drawn: DrawnColumn, which: RolloutIndices, instants: Array) -> None:
         with out.device:
             random_numbers.fill(out, drawn, which, instants)
 

@@ -12,18 +12,18 @@ from armwright.algebra import Array
 from armwright.backends.cuda.codegen.writer import prelude
 from armwright.backends.cuda.host.device import Code, copied
 from armwright.draws import (
-    AREA,
+    ARTANH_SERIES,
     CENTRAL,
-    FAR,
+    FAR_TAIL,
     LN2,
-    LOW,
-    MULTIPLIERS,
-    NEAR,
-    ROUNDS,
-    SPLIT,
-    WEYL,
-    Drawn,
-    Which,
+    LOW_WORD,
+    NEAR_TAIL,
+    PHILOX_MULTIPLIERS,
+    PHILOX_ROUNDS,
+    PHILOX_WEYL,
+    SQRT_HALF,
+    DrawnColumn,
+    RolloutIndices,
 )
 
 BLOCK = 256
@@ -41,14 +41,16 @@ class Call(ctypes.Structure):
     )
 
     @classmethod
-    def of(cls, drawn: Drawn, which: Which, turns: Array, out: Any, address: Callable[[Any], int]) -> Call:
+    def of(
+        cls, drawn: DrawnColumn, which: RolloutIndices, turns: Array, out: Any, address: Callable[[Any], int]
+    ) -> Call:
         """For an array (rollouts,) to be filled at turns (1,) or (rollouts,).
 
         `address` says where an array is, and keeps it there.
         """
         each = address(turns) if len(turns) > 1 else None
         begin, listed = (which, None) if isinstance(which, int) else (0, address(which))
-        numbers = (int(turns[0]) & LOW, drawn.column, *drawn.key, int(drawn.kind == "normal"))
+        numbers = (int(turns[0]) & LOW_WORD, drawn.column, *drawn.key, int(drawn.kind == "normal"))
         return cls(address(out), each, listed, begin, len(out), *numbers, drawn.first, drawn.second)
 
 
@@ -56,16 +58,18 @@ def text(double: bool) -> str:
     """`run(Call)`, a kernel of one thread for each rollout, on a CPU a loop over them."""
     words = {f"{name}{k}": x for name, row in WORDS.items() for k, x in enumerate(row)}
     lines = [f"#define {name} {number}u" for name, number in words.items()]
-    lines += [f"#define {name} {number!r}" for name, number in (("ROUNDS", ROUNDS), ("SPLIT", SPLIT), ("LN2", LN2))]
+    lines += [
+        f"#define {name} {number!r}" for name, number in (("ROUNDS", PHILOX_ROUNDS), ("SPLIT", SQRT_HALF), ("LN2", LN2))
+    ]
     lines += [f"TABLE double {name}[] = {{{', '.join(map(repr, row))}}};" for name, row in TABLES.items()]
     rest = (files(__package__) / "random_numbers.cuh").read_text("utf-8")
     return "\n".join([prelude(double), *lines, f"#define BLOCK {BLOCK}", rest])
 
 
-WORDS = {"MULTIPLIER": MULTIPLIERS, "WEYL": WEYL}
-TABLES = {"AREA": AREA} | {
+WORDS = {"MULTIPLIER": PHILOX_MULTIPLIERS, "WEYL": PHILOX_WEYL}
+TABLES = {"AREA": ARTANH_SERIES} | {
     f"{name}_{part}": row
-    for name, both in (("CENTRAL", CENTRAL), ("NEAR", NEAR), ("FAR", FAR))
+    for name, both in (("CENTRAL", CENTRAL), ("NEAR", NEAR_TAIL), ("FAR", FAR_TAIL))
     for part, row in zip(("ABOVE", "BELOW"), both, strict=True)
 }
 
@@ -75,7 +79,7 @@ def code(double: bool) -> Code:
     return Code(text(double), BLOCK)
 
 
-def fill(out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
+def fill(out: Any, drawn: DrawnColumn, which: RolloutIndices, turns: Array) -> None:
     """Fill an array on the card (turns, rollouts), at turns (turns, 1) or one for each, on the current stream."""
     there = []
 

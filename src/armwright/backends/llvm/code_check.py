@@ -12,10 +12,10 @@ from armwright.algebra import Array
 from armwright.backends.interface import CHAIN_JOINTS, ROLLOUT_SCALARS, ChainTables, Kernel, Rollout, step_options
 from armwright.integrate.control import FORGIVEN, Gains
 
-STEP = 1e-3
+TEST_STEP = 1e-3
 """Seconds of the one step a rollout is tried with, which is never rejected."""
 
-TEST_STEPS = (STEP, 2.0)
+TEST_STEPS = (TEST_STEP, 2.0)
 """Length and number of the steps that an integrating program is tested with."""
 
 Units: TypeAlias = Sequence[tuple[int, int, int]]
@@ -87,13 +87,13 @@ def _fields(
     """Equal rollouts, one step from their only record."""
     units = [(0, first, end - 1) for first, end in unit_vectors]
     y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype, units))
-    begin = {"h": STEP, "previous_error": FORGIVEN}
+    begin = {"h": TEST_STEP, "previous_error": FORGIVEN}
     return {
         "y": y,
         "p": p,
         **{name: np.full(width, begin.get(name, 0.0), dtype) for name in ROLLOUT_SCALARS},
         "records": np.zeros((1, entries, width), dtype),
-        "times": np.full(1, STEP, dtype),
+        "times": np.full(1, TEST_STEP, dtype),
         "totals": np.zeros((gauges, width), dtype),
         "count": 1,
         "stride": width,

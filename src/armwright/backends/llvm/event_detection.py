@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from armwright.backends.interface import ENDED_BY_EVENT, EVENT_NOT_FINITE, EventProgram
 from armwright.backends.llvm.block import Lanes
-from armwright.backends.llvm.looking import HIGH, LOW, Looking
+from armwright.backends.llvm.event_subdivision import HIGH, LOW, EventSubdivision
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
@@ -23,7 +23,7 @@ JUST_AFTER = 2.0**-20
 """The share of a step after which an event that was zero at its start has a sign."""
 
 
-class Watching(Looking):
+class EventDetection(EventSubdivision):
     """Stages of a motion that may be watched."""
 
     def __init__(

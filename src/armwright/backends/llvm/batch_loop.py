@@ -14,13 +14,13 @@ from itertools import pairwise
 
 from armwright.backends.llvm.block import Block, Lanes, repeated
 
-MOST = 2**63 - 1
+MAX_TILE_NUMBERS = 2**63 - 1
 """No two states are so far apart."""
 
-CACHED = 2**24
+MAX_CACHED_BYTES = 2**24
 """Bytes of results up to which they are kept in the caches; beyond, reading lines in to overwrite them is lost time."""
 
-PIECE = 16
+STREAM_BYTES = 16
 """Bytes that are written at once past the caches: what every allocated array is aligned to."""
 
 HEADER = "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:"
@@ -44,7 +44,7 @@ class Batch:
         for j, field in enumerate(("address", "state", "entry"), start=3 * list(self.sizes).index(name)):
             yield f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {j}"
             yield f"  %{field}.{name} = load {'ptr' if field == 'address' else 'i64'}, ptr %{field}.{name}.at, align 8"
-        yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else MOST}"
+        yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else MAX_TILE_NUMBERS}"
         if name == self.through:
             yield f"  %near.{name} = icmp eq i64 %state.{name}, 1"
             yield from self._far(name)
@@ -55,11 +55,11 @@ class Batch:
         """Whether rows are to go past the caches: many, one behind the other, and in pieces as memory wants them."""
         n, t = self.sizes[name], self.lanes
         yield f"""  %states = sub i64 %end, %begin
-  %many.{name} = icmp sgt i64 %states, {CACHED // (t.bytes * int(n))}
-  %behind.{name} = icmp eq i64 %state.{name}, {n if streams(int(n), t) else MOST}
+  %many.{name} = icmp sgt i64 %states, {MAX_CACHED_BYTES // (t.bytes * int(n))}
+  %behind.{name} = icmp eq i64 %state.{name}, {n if streams(int(n), t) else MAX_TILE_NUMBERS}
   %place.{name} = ptrtoint ptr %address.{name} to i64
   %first.{name} = and i64 %begin, {t.width - 1}
-  %odd.{name} = and i64 %place.{name}, {PIECE - 1}
+  %odd.{name} = and i64 %place.{name}, {STREAM_BYTES - 1}
   %off.{name} = or i64 %first.{name}, %odd.{name}
   %even.{name} = icmp eq i64 %off.{name}, 0
   %large.{name} = and i1 %many.{name}, %behind.{name}
@@ -168,7 +168,7 @@ MANY_GROUPS = 8
 
 def streams(n: int, t: Lanes) -> bool:
     """Whether rows of n numbers can go past the caches: each starts with a piece, or in the middle of one."""
-    return n * t.bytes % PIECE == 0 or t.double
+    return n * t.bytes % STREAM_BYTES == 0 or t.double
 
 
 def row_packers(sizes: Iterable[int], t: Lanes, streamed: int | None = None) -> list[str]:
@@ -314,7 +314,7 @@ def _stream_rows(odd: bool, t: Lanes) -> str:
     columns = [
         block.let(f"load {t.vector}, ptr {_column(block, j)}, align {t.bytes * t.width}") for j in range(t.width)
     ]
-    piece = PIECE // t.bytes
+    piece = STREAM_BYTES // t.bytes
     for i, row in enumerate(_transposed(block, columns)):
         cuts = list(range(0, t.width + 1, piece))
         if odd and i % 2:

@@ -9,7 +9,7 @@ from armwright.arrays import package
 from armwright.backends.interface import BasicKernel
 
 
-class Columns(BasicKernel):
+class MassMatrixKernel(BasicKernel):
     """M(q), of a kernel that has torques (q, qd, qdd) without gravity: column j is that of a unit of qdd j, at rest.
 
     M is symmetric: a column is written as a row, so that its numbers lie together.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from armwright.backends.interface import Gauge
-from armwright.backends.llvm.watching import Watching
+from armwright.backends.llvm.event_detection import EventDetection
 
 
-class Measuring(Watching):
+class GaugeRecording(EventDetection):
     """Stages of a motion that may be measured. What is found so far lies in `totals`, outside."""
 
     gauge: Gauge | None = None

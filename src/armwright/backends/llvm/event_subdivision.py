@@ -19,15 +19,15 @@ SMALLEST_PIECE = 1 / (3 * MOST_PIECES)
 MOST_LOOKS = 6 * MOST_PIECES
 """Pieces that are tried in a step: each of the smallest ones, and as many that were too long."""
 
-LOOKS = 4
+SAMPLES_PER_PIECE = 4
 """Of a piece: after a third, after two thirds, just before its end and at it; of a step just after its start too."""
 
-BEGIN, WIDE, LOW, HIGH, ACTIVE, FOUND = range(6)
+BEGIN, WIDTH, LOW, HIGH, ACTIVE, FOUND = range(6)
 """Of `piece`, in parts of the step: its begin and length, the bracket of a crossing; whether it is to be looked at, and
 whether something was found."""
 
 
-class Looking(Stages):
+class EventSubdivision(Stages):
     """Stages of a motion within which events are looked at."""
 
     open: bool
@@ -42,7 +42,7 @@ class Looking(Stages):
     @property
     def room_to_look(self) -> dict[str, int]:
         """The vectors it needs: values at all looks and where these are, slopes at the start, a state, the piece."""
-        looks = {"looks": LOOKS * self.events, "shares": LOOKS, "slopes": self.events}
+        looks = {"looks": SAMPLES_PER_PIECE * self.events, "shares": SAMPLES_PER_PIECE, "slopes": self.events}
         return {**looks, "near": self.m, "piece": 6}
 
     @property
@@ -116,7 +116,7 @@ class Looking(Stages):
             self.each("near", entry)
             self.evaluate("watch", self.call("fmuladd", share, length, time), "%near", self._looks(k))
 
-        self.loop("look", LOOKS, look)
+        self.loop("look", SAMPLES_PER_PIECE, look)
 
         def tangled(e: str) -> str:
             before, after, early = self.load("%before", e), self.load("%after", e), self._look(3, e)
@@ -212,7 +212,7 @@ class Looking(Stages):
 
     def _piece(self, time: str, length: str, active: str) -> None:
         t = self.t
-        begin, wide = self.load("%piece", BEGIN), self.load("%piece", WIDE)
+        begin, wide = self.load("%piece", BEGIN), self.load("%piece", WIDTH)
         end = self.of("fadd", begin, wide)
         end = self.choose(self.true("ogt", end, t.splat(1 - SMALLEST_PIECE / 2)), t.splat(1.0), end)
         wide = self.of("fsub", end, begin)
@@ -225,7 +225,7 @@ class Looking(Stages):
             moved = self.of("fmul", length, self.load("%shares", k))
             self.again(time, self.choose(active, moved, t.splat(0.0)), self._looks(k))
 
-        self.loop("piece.look", LOOKS, look)
+        self.loop("piece.look", SAMPLES_PER_PIECE, look)
 
         def many(e: str) -> str:
             before, after = self.load("%before", e), self._look(3, e)
@@ -250,6 +250,6 @@ class Looking(Stages):
         self.store("%piece", HIGH, self.choose(hit, end, self.load("%piece", HIGH)))
         self.store("%piece", BEGIN, self.choose(gone, end, begin))
         third = self.of("fdiv", wide, t.splat(3.0))
-        self.store("%piece", WIDE, self.choose(split, third, self.of("fmul", wide, t.splat(3.0))))
+        self.store("%piece", WIDTH, self.choose(split, third, self.of("fmul", wide, t.splat(3.0))))
         more = self.either(split, self.both(gone, self.true("olt", end, t.splat(1.0))))
         self.store("%piece", ACTIVE, self.choose(more, t.splat(1.0), t.splat(0.0)))

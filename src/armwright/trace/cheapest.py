@@ -8,19 +8,19 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from armwright.cache import name_of, read, write
+from armwright.cache import code_digest, read, write
 from armwright.formulations import default_for, find, problem_of
 from armwright.graph.count import count
 from armwright.graph.store import packed, unpacked
 from armwright.trace.reframe import leaving, levelled
-from armwright.trace.solvable import check_solvable
-from armwright.trace.tracing import Choice, Request, Traced, traced
+from armwright.trace.solvability import check_solvable
+from armwright.trace.tracing import TraceChoice, Traced, TraceRequest, trace
 
-BY_OFFSETS = ("cartesian_tensor",)
+ANY_FRAME_FORMULATIONS = ("cartesian_tensor",)
 """Of the candidates, those that know a joint by its rotation and offset only, and so can have any frames."""
 
 
-def cheapest(asked: Request) -> Traced:
+def cheapest(asked: TraceRequest) -> Traced:
     """The candidate of the problem with the fewest operations for this robot, with or without regrouped parameters.
 
     What was found is kept on disk, so that later runs trace nothing, or that one only where parameters stay open.
@@ -44,20 +44,22 @@ def cheapest(asked: Request) -> Traced:
     return Traced(best.formulation, unpacked(program))  # as later runs read it: what is built on it is the same then
 
 
-def _candidates(asked: Request) -> list[Choice]:
+def _candidates(asked: TraceRequest) -> list[TraceChoice]:
     """Those of the problem that can have this robot; where it names none, its default as it is."""
     mechanism = asked.robot.mechanism()
     depth, listed = mechanism.depth, problem_of(asked.problem).candidates
     able = [c for c in listed if not find(asked.problem, c.formulation).refusal(mechanism)]
     few = [c for c in able if c.most is None or depth <= c.most] or able
-    return [Choice(c.formulation, c.tensor) for c in few] or [Choice(default_for(asked.problem, mechanism).name)]
+    return [TraceChoice(c.formulation, c.tensor) for c in few] or [
+        TraceChoice(default_for(asked.problem, mechanism).name)
+    ]
 
 
-def _search(asked: Request, candidates: list[Choice]) -> tuple[Choice, Traced]:
+def _search(asked: TraceRequest, candidates: list[TraceChoice]) -> tuple[TraceChoice, Traced]:
     """The best of the candidates, then of that one and what `_others` makes of it."""
-    costs = dict[Choice, tuple[int, Traced]]()
+    costs = dict[TraceChoice, tuple[int, Traced]]()
 
-    def best_of(choices: list[Choice]) -> Choice:
+    def best_of(choices: list[TraceChoice]) -> TraceChoice:
         for choice in choices:
             if choice not in costs:
                 found = _traced(asked, choice)
@@ -69,25 +71,29 @@ def _search(asked: Request, candidates: list[Choice]) -> tuple[Choice, Traced]:
     return best, costs[best][1]
 
 
-def _others(asked: Request, choice: Choice) -> list[Choice]:
+def _others(asked: TraceRequest, choice: TraceChoice) -> list[TraceChoice]:
     """The same candidate without regrouping and in other frames."""
     others, mechanism = [choice._replace(tensor="")], asked.robot.mechanism()
     level = levelled(mechanism)
     if level is not mechanism:
         others.append(choice._replace(level=False))
-    if choice.formulation in BY_OFFSETS and "link_wrenches" not in asked.loads and leaving(level) is not None:
+    if (
+        choice.formulation in ANY_FRAME_FORMULATIONS
+        and "link_wrenches" not in asked.loads
+        and leaving(level) is not None
+    ):
         others.append(choice._replace(meet=True))
     return others
 
 
-def _listed(asked: Request, choice: Choice, candidates: list[Choice]) -> bool:
+def _listed(asked: TraceRequest, choice: TraceChoice, candidates: list[TraceChoice]) -> bool:
     """Whether the search could have found this."""
     same = [c for c in candidates if c.formulation == choice.formulation]
     return any(choice == c or choice in _others(asked, c) for c in same)
 
 
-def _traced(asked: Request, choice: Choice) -> Traced:
-    return traced(find(asked.problem, choice.formulation), asked, choice)
+def _traced(asked: TraceRequest, choice: TraceChoice) -> Traced:
+    return trace(find(asked.problem, choice.formulation), asked, choice)
 
 
 @cache
@@ -96,10 +102,10 @@ def _writers() -> str:
     root = Path(__file__).parents[1]
     alone = (root / f"{name}.py" for name in ("algebra", "manifold", "mechanism"))
     rooms = (sorted(root.glob(f"{room}/**/*.py")) for room in ("formulations", "graph", "trace"))
-    return name_of([*alone, *(file for room in rooms for file in room)])
+    return code_digest([*alone, *(file for room in rooms for file in room)])
 
 
-def _question(asked: Request) -> str:
+def _question(asked: TraceRequest) -> str:
     """What the answer depends on, as the name of a file: the numbers of the robot, and the code that is traced."""
     robot = asked.robot
     numbers = (robot.n, robot.nq, robot.balls, robot.mechanism())
@@ -107,21 +113,21 @@ def _question(asked: Request) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _choice(asked: Request, content: bytes | None, candidates: list[Choice]) -> Traced | None:
+def _choice(asked: TraceRequest, content: bytes | None, candidates: list[TraceChoice]) -> Traced | None:
     """By the choice that is kept, traced again: what varies may be anything of the robot."""
     with suppress(*_DAMAGED):
-        choice = Choice(*json.loads(content or b""))
+        choice = TraceChoice(*json.loads(content or b""))
         return _traced(asked, choice) if _listed(asked, choice, candidates) else None
     return None
 
 
-def _program(asked: Request, content: bytes | None, candidates: list[Choice]) -> Traced | None:
+def _program(asked: TraceRequest, content: bytes | None, candidates: list[TraceChoice]) -> Traced | None:
     """The program that is kept."""
     with suppress(*_DAMAGED):
         choice, program = json.loads(content or b"")
-        if _listed(asked, Choice(*choice), candidates):
+        if _listed(asked, TraceChoice(*choice), candidates):
             check_solvable(problem_of(asked.problem), asked.robot)
-            return Traced(find(asked.problem, Choice(*choice).formulation), unpacked(program))
+            return Traced(find(asked.problem, TraceChoice(*choice).formulation), unpacked(program))
     return None
 
 

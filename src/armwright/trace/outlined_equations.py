@@ -14,13 +14,13 @@ from armwright.algebra import structural
 from armwright.formulations.parts.types import SquareMatrix
 from armwright.formulations.parts.unsolved import Unsolved
 from armwright.graph.expression import Operand
-from armwright.graph.program import Columns, Equations
+from armwright.graph.program import ColumnBlock, Equations
 
-BESIDE = 3
+MAX_BLOCK_WIDTH = 3
 """Neighbouring columns of each of three matrices that are solved for together: nine systems, each in a register."""
 
 
-def equations(system: Unsolved) -> tuple[tuple[Operand, ...], Equations, tuple[int, ...]]:
+def outlined_equations(system: Unsolved) -> tuple[tuple[Operand, ...], Equations, tuple[int, ...]]:
     """[dqdd/dq, dqdd/dqd, M^-1] as what is to be computed first, what is left to solve, and the shape."""
     factors, n = system.factors, len(system.by_q)
     sides = system.by_q, system.by_qd, [[-int(i == j) for j in range(n)] for i in range(n)]
@@ -33,7 +33,7 @@ def equations(system: Unsolved) -> tuple[tuple[Operand, ...], Equations, tuple[i
     return outputs, Equations(n, len(sides), rows, tuple(_blocks(sides, rows))), (len(sides), n, n)
 
 
-def _blocks(sides: tuple[SquareMatrix, ...], rows: dict[int, tuple[int, ...]]) -> Iterator[Columns]:
+def _blocks(sides: tuple[SquareMatrix, ...], rows: dict[int, tuple[int, ...]]) -> Iterator[ColumnBlock]:
     """Neighbours with zeros in the same places."""
     n = len(rows)
     supports = [frozenset(i for m in sides for i, row in enumerate(m) if not structural(row[j], 0)) for j in range(n)]
@@ -47,7 +47,7 @@ def _blocks(sides: tuple[SquareMatrix, ...], rows: dict[int, tuple[int, ...]]) -
             if j in back:
                 back.update(rows[j])
         ways = [tuple(j for j in rows if j in found) for found in (forward, back)]
-        parts = -(-len(those) // BESIDE)
+        parts = -(-len(those) // MAX_BLOCK_WIDTH)
         for k in range(parts):
             begin, end = (len(those) * i // parts for i in (k, k + 1))
-            yield Columns(those[begin], end - begin, *ways)
+            yield ColumnBlock(those[begin], end - begin, *ways)

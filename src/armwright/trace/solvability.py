@@ -9,13 +9,13 @@ from armwright.formulations import Problem
 from armwright.model.description import Description
 from armwright.rules.massless_joints import massless_joints
 
-APART = ("gravity", "viscous", "coulomb", "spring_stiffness", "spring_rest")
+MASS_INDEPENDENT = ("gravity", "viscous", "coulomb", "spring_stiffness", "spring_rest")
 """Of what may vary, that on which the mass matrix does not depend; with any other it may be another one."""
 
 
 def check_solvable(problem: Problem, robot: Description, vary: Sequence[str] = ()) -> None:
     """An error that names the joints, where rounding might make numbers of what is divided by zero."""
-    if not problem.solves or any(name.rpartition(".")[2] not in APART for name in vary):
+    if not problem.solves or any(name.rpartition(".")[2] not in MASS_INDEPENDENT for name in vary):
         return
     names = [robot.joints[i].name for i in massless_joints(robot)]
     if names:
