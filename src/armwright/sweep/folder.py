@@ -241,7 +241,7 @@ def _refuse_links(here: Directory) -> None:
     """Raise an InputError if a file of a study is a link, which could lead to any file of the user."""
     for name in here.names():
         if _STUDY_FILES.fullmatch(name) and stat.S_ISLNK(here.mode(name) or 0):
-            raise InputError(f"{here.path / name}: {LINK}")
+            raise InputError(f"{here.path / name}: {LINK_REFUSED}")
 
 
 @contextmanager
