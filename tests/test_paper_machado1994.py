@@ -12,7 +12,7 @@ from test_verdicts import assert_kept
 import armwright as aw
 from armwright.errors import InputError, SimulationError
 from armwright.graph.interpret import interpret
-from armwright.integrate import method, solve
+from armwright.integrate import TaylorPolynomials, method, solve
 from armwright.integrate.jets import solve_jets
 from armwright.simulation.kernels import motion_of
 from armwright.simulation.motion_programs import derivative
@@ -70,7 +70,11 @@ def second():
 @pytest.mark.parametrize("name", PROTOTYPE, ids=str)
 def test_errors_are_those_of_an_independent_program(name, second):
     for count, expected in zip((20, 40, 80), PROTOTYPE[name], strict=False):
-        point = second.fixed(method(name), 1 / count) if isinstance(name, str) else second.polynomials(name, 1 / count)
+        point = (
+            second.fixed(method(name), 1 / count)
+            if isinstance(name, str)
+            else second.polynomials(TaylorPolynomials(*name), 1 / count)
+        )
         assert point.steps == count
         assert point.error == pytest.approx(expected, rel=1e-3, abs=count * ROUNDING)
 
@@ -91,7 +95,7 @@ def test_order_8_and_higher_need_a_fifth_of_the_evaluations_of_order_4(long):
 
 @pytest.mark.parametrize("p", [4, 6, 8])
 def test_the_heuristic_polynomials_are_about_as_good_as_runge_kutta_and_better_than_the_standard_ones(p, long):
-    steps = {j: polynomial_line(long, (p, j)).needed(1e-8, "steps") for j in (p - 1, p)}
+    steps = {j: polynomial_line(long, TaylorPolynomials(p, j)).needed(1e-8, "steps") for j in (p - 1, p)}
     assert steps[p] < steps[p - 1]
     assert 0.5 < steps[p] / fixed_line(long, method(f"rk{p}")).needed(1e-8, "steps") < 2
 

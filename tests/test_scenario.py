@@ -80,7 +80,7 @@ def test_torques_with_noise_can_be_written_in_a_file() -> None:
     plain, shaken = (aw.simulate(made.robot, law, **made.options) for law in (drive + friction, made.law))
     assert 1e-6 < np.abs(shaken.q - plain.q).max() < 0.1
     for wrong in ("{hold = 0.02}", "{std = 1, held = 1}", "0.5"):
-        with pytest.raises(aw.ModelError, match=r"expected \{std = \.\.\., hold = seconds, seed = 1\}"):
+        with pytest.raises(aw.ModelError, match=r"expected \{std = \.\.\., hold = \.\.\., seed = \.\.\.\}"):
             parse(FULL.replace("limit = 200", f"noise = {wrong}"))
 
 

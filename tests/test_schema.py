@@ -27,8 +27,8 @@ BLOCKS = [
 
 
 def kind_of(data: dict) -> str | None:
-    """Which kind of file it is; None of a catalogue."""
-    if {"motor", "gearbox", "cylinder"} & set(data):
+    """Return the kind of a file; None for a catalogue and for a pyproject.toml."""
+    if {"motor", "gearbox", "cylinder", "project"} & set(data):
         return None
     return next(
         (kind for key, kind in (("vary", "study"), ("motion", "size"), ("link", "robot")) if key in data), "scenario"

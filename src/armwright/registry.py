@@ -27,7 +27,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __init__(self, kind: str, built_in: Mapping[str, T], accept: Callable[[str, Any], T]) -> None:
         self.kind = kind
-        self.built_in = dict(built_in)
+        self.built_in = built_in
         self.accept = accept
         self._added: dict[str, T] = {}
         self._local: set[str] = set()
@@ -39,7 +39,7 @@ class Registry(Mapping[str, T], Generic[T]):
         if not isinstance(name, str) or not name:
             raise InputError(f"the name of a {self.kind} is {name!r}; expected a text that is not empty")
         if name in self.built_in:
-            raise InputError(f"armwright has a {self.kind} named {name!r}; choose another name")
+            raise InputError(f"{name!r} is a name of armwright's own {self.kind}s; choose another name")
         with self._lock:
             accepted = self._added[name] = self.accept(name, entry)
             self._local.add(name)
@@ -99,7 +99,7 @@ class Registry(Mapping[str, T], Generic[T]):
             return
         package = point.dist.name if point.dist is not None else point.value
         if name in self.built_in:
-            self._skip(name, package, f"armwright has a {self.kind} of that name")
+            self._skip(name, package, f"it is a name of armwright's own {self.kind}s")
             return
         try:
             self._added[name] = self.accept(name, point.load())

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from armwright.backends.interface import BACKENDS
 from armwright.errors import unknown
-from armwright.integrate import methods
 from armwright.model.dh_tables import DH_CONVENTIONS
 from armwright.model.loop_tables import LOOP_KEYS, LOOP_KINDS
 from armwright.model.row_bodies import BASE_KEYS, SLENDER_KEYS
@@ -22,16 +21,16 @@ from armwright.model.toml import FRAME_KEYS, PAYLOAD_KEYS, ROBOT_KEYS
 from armwright.model.units import FILE_QUANTITIES
 from armwright.model.visual import VISUAL_KEYS
 from armwright.scenario.events import EVENTS, event_keys
-from armwright.scenario.laws import BESIDE, law_keys
+from armwright.scenario.laws import COMMON_KEYS, FRICTION, LIMIT, NOISE, law_keys
 from armwright.scenario.motions import MOTIONS
 from armwright.scenario.parse import INTEGRATOR, LOADED, OF_PHASES, TOP
 from armwright.scenario.phases import PHASE
-from armwright.simulation.plan import OTHER_INTEGRATORS
+from armwright.simulation.plan import integrator_names
 from armwright.sizing.sizing_file import TOP as SIZE_KEYS
 from armwright.sweep.design import DESIGN_METHODS
 from armwright.sweep.study import STUDY_KEYS
 from armwright.sweep.study_measures import HISTORY_NAMES, MEASURES
-from armwright.torque import LAWS
+from armwright.torque import LawParameter
 
 Json: TypeAlias = dict[str, Any]
 
@@ -85,27 +84,18 @@ MOVED: dict[str, tuple[Json, str]] = {
     ),
     "file": (TEXT, "A .csv or .parquet file with t, q1 ..., and if they are known qd1 ... and qdd1 ..."),
 }
-DRIVEN: dict[str, tuple[Json, str]] = {
-    "values": (EACH, "Torques, N m or N."),
-    "times": (NUMBERS, "Seconds, one for each row of torques."),
-    "torques": (ROWS, "Torques of all joints at these times."),
-    "stiffness": (EACH, "N m per rad, or N per m."),
-    "damping": (EACH, "N m s per rad, or N s per m."),
-    "rest": (EACH, "Where the springs are at rest."),
-    "viscous": (EACH, "Viscous friction, N m s per rad."),
-    "coulomb": (EACH, "Dry friction, N m."),
-    "smooth": (POSITIVE, "The speed within which dry friction rounds off."),
-    "kp": (EACH, "Gain on the position; of computed_torque in 1/s^2."),
-    "ki": (EACH, "Gain on the integral of the position."),
-    "kd": (EACH, "Gain on the velocity; of computed_torque in 1/s."),
-    "target": (NUMBERS, "A position to hold in place of a trajectory."),
-    "limit": (EACH, "The largest torque of every drive, or of each; friction and noise are not limited."),
-    "std": (EACH, "Standard deviation of random torques, N m or N."),
-    "hold": (POSITIVE, "Seconds after which they are drawn anew; without it they are drawn once."),
-    "seed": ({"type": "integer"}, "Another one draws others."),
+STOPS: dict[str, tuple[Json, str]] = {
+    "stiffness": (EACH, "Stiffness of the stops, N m/rad or N/m."),
+    "damping": (EACH, "How much more a stop pushes back per rad/s or m/s at which it is entered."),
 }
-RUBBING = ("viscous", "coulomb", "smooth")
-SHAKING = ("std", "hold", "seed")
+LAW_SHAPES: dict[str, Json] = {
+    "number": NUMBER,
+    "per joint": EACH,
+    "list": NUMBERS,
+    "rows": ROWS,
+    "integer": {"type": "integer"},
+    "any": ANY,
+}
 HAPPENING: dict[str, tuple[Json, str]] = {
     "joints": (TEXTS, "Joints whose limits are watched; by default all that have some."),
     "joint": (TEXT, "The name of a joint."),
@@ -135,7 +125,6 @@ LOADING: dict[str, tuple[Json, str]] = {
     "floating": (FLAG, "Whether a free joint carries the base."),
 }
 STEPPED: dict[str, tuple[Json, str]] = {
-    "method": ({"enum": sorted({*methods(), *OTHER_INTEGRATORS})}, "The integrator (docs/simulation.md)."),
     "rtol": (ABOVE, "Relative error allowed per step."),
     "atol": (ABOVE, "Absolute error allowed per step."),
     "step": (ABOVE, "Seconds of a fixed step."),
@@ -229,15 +218,45 @@ def trajectory(begun: bool = False, named: bool = False) -> Json:
     return made
 
 
+def _law_parameter(words: LawParameter) -> tuple[Json, str]:
+    bound = {} if words.minimum is None else {"minimum": words.minimum}
+    return {**LAW_SHAPES[words.shape], **bound}, words.description
+
+
+def _law_parameters(laws: Mapping[str, Mapping[str, LawParameter]]) -> dict[str, tuple[Json, str]]:
+    """Return each key of any law; where laws differ in a key, the description names them."""
+    found = dict[str, dict[str, tuple[Json, list[str]]]]()
+    for law, known in laws.items():
+        for key, words in known.items():
+            shape, about = _law_parameter(words)
+            found.setdefault(key, {}).setdefault(about, (shape, []))[1].append(law)
+    merged = dict[str, tuple[Json, str]]()
+    for key, meanings in found.items():
+        shapes = [shape for shape, _ in meanings.values()]
+        about = " ".join(f"{', '.join(names)}: {text}" for text, (_, names) in meanings.items())
+        merged[key] = (
+            shapes[0] if all(shape == shapes[0] for shape in shapes) else {"anyOf": shapes},
+            next(iter(meanings)) if len(meanings) == 1 else about,
+        )
+    return merged
+
+
 def torque() -> Json:
+    """Return the schema of a [torque] table: any registered law, with limit, friction and noise."""
+    laws = law_keys()
     kinds = {
-        name: (keys, [key for key, words in LAWS[name].parameters.items() if words.required])
-        for name, keys in law_keys().items()
+        name: (tuple(known), [key for key, words in known.items() if words.required]) for name, known in laws.items()
     }
-    rubbed = (_table(RUBBING, DRIVEN), "{viscous, coulomb, smooth}, which the drives must overcome.")
-    shaken = (_table(SHAKING, DRIVEN), "{std, hold, seed}: random torques that are held for a while.")
-    about = {**DRIVEN, "friction": rubbed, "noise": shaken}
-    return _kinds("law", "What drives it (docs/simulation.md).", kinds, about, BESIDE)
+    rubbed, shaken = (
+        _table(known, {key: _law_parameter(words) for key, words in known.items()}) for known in (FRICTION, NOISE)
+    )
+    about = {
+        **_law_parameters(laws),
+        "limit": _law_parameter(LIMIT),
+        "friction": (rubbed, "{viscous, coulomb, smooth}, which the drives must overcome."),
+        "noise": (shaken, "{std, hold, seed}: random torques that are held for a while."),
+    }
+    return _kinds("law", "What drives it (docs/simulation.md).", kinds, about, COMMON_KEYS)
 
 
 def event() -> Json:
@@ -273,7 +292,7 @@ def scenario(keys: Iterable[str] = TOP) -> Json:
 
 
 def _scene() -> dict[str, tuple[Json, str]]:
-    stiff = {"stiffness": DRIVEN["stiffness"], "damping": DRIVEN["damping"]}
+    method = ({"enum": sorted(integrator_names())}, "The integrator (docs/simulation.md).")
     return {
         "robot": (
             ROBOT,
@@ -287,8 +306,8 @@ def _scene() -> dict[str, tuple[Json, str]]:
         "qd0": (NUMBERS, "How fast it starts."),
         "start": (NUMBER, "When it starts, seconds."),
         "smooth": (POSITIVE, "The speed within which the robot's dry friction rounds off, rad/s or m/s."),
-        "stops": ({"anyOf": [FLAG, _table(stiff, stiff)]}, "Stops at the limits of the joints."),
-        "integrator": (_table(INTEGRATOR, STEPPED), "How it is integrated."),
+        "stops": ({"anyOf": [FLAG, _table(STOPS, STOPS)]}, "Stops at the limits of the joints."),
+        "integrator": (_table(INTEGRATOR, {"method": method, **STEPPED}), "How it is integrated."),
         "trajectory": (trajectory(), "Where it moves."),
         "torque": (torque(), "What drives it; by default computed torque along the trajectory."),
         "event": ({"type": "array", "items": event()}, "What ends it."),

@@ -19,12 +19,11 @@ from armwright.cli.pages import load_name, mark, page_path
 from armwright.cli.scenario_tables import at_the_limits, changed, written
 from armwright.cli.typed import is_number
 from armwright.errors import InputError
-from armwright.integrate import methods
 from armwright.load import packaged
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
 from armwright.scenario.parse import MOVING, merged
-from armwright.simulation.plan import OTHER_INTEGRATORS
+from armwright.simulation.plan import integrator_names
 from armwright.torque import LAWS
 
 DATA = (".csv", ".parquet")
@@ -56,7 +55,7 @@ Integrator: TypeAlias = Annotated[
     typer.Option(
         help="dop853, rk4, radau, ...",
         rich_help_panel=PANEL,
-        autocompletion=names_beginning(lambda: [*methods(), *OTHER_INTEGRATORS]),
+        autocompletion=names_beginning(integrator_names),
     ),
 ]
 Rtol: TypeAlias = Annotated[float | None, typer.Option(help="Error allowed per step.", rich_help_panel=PANEL)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from armwright.errors import InputError
-from armwright.scenario.laws import BESIDE
+from armwright.scenario.laws import COMMON_KEYS
 from armwright.scenario.parse import merged
 from armwright.simulation.plan import ADAPTIVE_OPTIONS, supported_options
 
@@ -28,7 +28,7 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     """
     kept, old, new = dict(data), table_in(data, "torque"), table_in(changes, "torque")
     if "law" in new and new["law"] != old.get("law"):
-        kept["torque"] = {key: x for key, x in old.items() if key in BESIDE}
+        kept["torque"] = {key: x for key, x in old.items() if key in COMMON_KEYS}
     if new := table_in(changes, "integrator"):
         kept["integrator"] = _stepped(table_in(data, "integrator"), new)
     return merged(kept, changes)

@@ -1,15 +1,17 @@
 """Integration of y' = f(t, y) by every method of the papers and today's best; it knows nothing of robots."""
 
 from armwright.integrate.events import Event
-from armwright.integrate.jets import POLYNOMIALS, solve_jets
+from armwright.integrate.integrators import INTEGRATORS, POLYNOMIALS, TaylorPolynomials, method, methods
+from armwright.integrate.jets import solve_jets
 from armwright.integrate.runge_kutta import dense, solve, solve_increments
 from armwright.integrate.second_order import semi_implicit_euler
 from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics, Stopped
 from armwright.integrate.stiff import STIFF, solve_stiff
-from armwright.integrate.tableaus import Tableau, method, methods
+from armwright.integrate.tableaus import Tableau
 from armwright.integrate.taylor import Taylor
 
 __all__ = [
+    "INTEGRATORS",
     "POLYNOMIALS",
     "STIFF",
     "Event",
@@ -20,6 +22,7 @@ __all__ = [
     "Stopped",
     "Tableau",
     "Taylor",
+    "TaylorPolynomials",
     "dense",
     "method",
     "methods",

@@ -30,10 +30,13 @@ from armwright.integrate import march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
-from armwright.integrate.tableaus import Steps, method
 
 Series: TypeAlias = "list[Scalar]"
 """The coefficients known so far, that of order 0 first."""
+
+Weights: TypeAlias = "tuple[float, ...]"
+Orders: TypeAlias = "int | Sequence[int | Sequence[float]]"
+"""The order of the polynomials of all entries of y, or for each entry its order or the weights of its terms."""
 
 sqrt, tanh = elementary("sqrt"), elementary("tanh")
 
@@ -67,17 +70,6 @@ def _tanh(k: int, w: Series, u: Series) -> Scalar:
 def _integral(w: Series, u: Series, k: int) -> Scalar:
     """Coefficient k > 0 of the integral of w u'."""
     return total(j * u[j] * w[k - j] for j in range(1, k + 1)) / k
-
-
-POLYNOMIALS = {f"T{p},{j}": (p, j) for p in range(2, 11) for j in (p - 1, p)}
-"""The integrators T_ij of Machado and Galhano by their names: the orders for positions and for velocities."""
-
-EULER = Steps(((),), (1.0,), (0.0,))
-
-
-def steps_of(name: str, fixed: bool = False) -> Steps:
-    """Return what a step of a compiled integrator needs; one of polynomials is a single stage, their `increment`."""
-    return EULER if name in POLYNOMIALS else method(name).steps(fixed)
 
 
 RULES: dict[str, Callable[..., Scalar]] = {
@@ -154,17 +146,19 @@ def _coefficient_of(output: Operand, sweeps: _Sweeps, k: int) -> Scalar:
     return 0 if k else output
 
 
-def increment(program: Program, orders: int | Sequence[int]) -> Program:
+def increment(program: Program, orders: Orders) -> Program:
     """Return (y(t + h) - y(t)) / h as a program of (t, h), y and open numbers, by Taylor polynomials of these orders.
 
     A Taylor step is thus one of Euler's method (`EULER`) with this program in place of the derivative. An order for
-    each entry of y makes the T_ij of Machado and Galhano: i for positions, j for velocities.
+    each entry of y makes the T_ij of Machado and Galhano: i for positions, j for velocities. In place of an order there
+    may be the weights of the terms.
     """
-    (_, (time,)), (_, inputs), *opened = program.arguments
-    each = _orders(orders, len(inputs))
+    (_, (time,)), (_, inputs), *further = program.arguments
+    each = _weights(orders, len(inputs))
     h = time.graph.input("h")
-    series = coefficients(program, time, inputs, max(each), [x for _, symbols in opened for x in symbols])
-    outputs = tuple(_polynomial(x[1 : p + 1], h) for x, p in zip(series, each, strict=True))
+    numbers = [x for _, symbols in further for x in symbols]
+    series = coefficients(program, time, inputs, max(map(len, each)), numbers)
+    outputs = tuple(_polynomial(_weighted(x[1:], row), h) for x, row in zip(series, each, strict=True))
     arguments = (("t", (time, h)), *program.arguments[1:])
     return written_out(replace(program, arguments=arguments, outputs=outputs, shape=(len(outputs),)))
 
@@ -175,36 +169,43 @@ def solve_jets(
     y0: ArrayLike,
     t1: Any,
     *,
-    orders: int | Sequence[int],
+    orders: Orders,
     step: Any,
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
     max_steps: int = march.MAX_STEPS,
     on_step: march.OnStep | None = None,
 ) -> Solution:
-    """The solution of y' = program(t, y) by Taylor polynomials of these orders in steps of this length.
+    """Return the solution of y' = program(t, y) by Taylor polynomials of these orders in steps of this length.
 
     One number of an order is for all entries of y. The polynomials themselves are the dense output. An evaluation in
     the statistics is that of all coefficients of a step.
     """
     y, scalars = state("y0", y0)
     _check(program, y.size)
-    each = _orders(orders, y.size)
+    each = _weights(orders, y.size)
     way, counts = march.Way(scalars, t0, t1, times), Statistics()
     steps = partial(_steps, program, each, scalars, counts, way.start, y, way.fixed(step, max_steps))
     return way.follow(steps, y, counts, events, on_step)
 
 
 def _steps(
-    program: Program, orders: list[int], scalars: Scalars, counts: Statistics, t: Any, y: Array, stops: Iterable[Any]
+    program: Program,
+    weights: list[Weights],
+    scalars: Scalars,
+    counts: Statistics,
+    t: Any,
+    y: Array,
+    stops: Iterable[Any],
 ) -> Iterator[Step]:
     for stop in stops:
         counts.evaluations += 1
         try:
-            series = coefficients(program, t, y.tolist(), max(orders))
+            series = coefficients(program, t, y.tolist(), max(map(len, weights)))
         except (ZeroDivisionError, ValueError) as error:
             raise IntegrationError(f"the series has no coefficients at t = {t}, y = {y}: {error}", t, y) from None
-        at = partial(_moved, t, [x[: p + 1] for x, p in zip(series, orders, strict=True)], scalars.dtype)
+        rows = [[x[0], *_weighted(x[1:], row)] for x, row in zip(series, weights, strict=True)]
+        at = partial(_moved, t, rows, scalars.dtype)
         y_end = at(stop)
         if not scalars.finite(y_end):
             raise IntegrationError(f"the series is not finite from t = {t} to {stop}; take a smaller step", t, y)
@@ -225,13 +226,21 @@ def _polynomial(series: Series, h: Scalar) -> Scalar:
     return value
 
 
-def _orders(orders: int | Sequence[int], size: int) -> list[int]:
+def _weighted(series: Series, weights: Weights) -> Series:
+    """Return the terms of a polynomial; a weight of 1 costs no multiplication."""
+    return [c if w == 1 else w * c for c, w in zip(series, weights, strict=False)]
+
+
+def _weights(orders: Orders, size: int) -> list[Weights]:
+    """Return the weights of the terms for each entry of y; an order stands for as many weights of 1."""
     each = [orders] * size if isinstance(orders, int) else list(orders)
-    if len(each) != size or not all(isinstance(p, int) and p >= 1 for p in each):
+    rows = [(1.0,) * p if isinstance(p, int) else tuple(p) for p in each]
+    if len(rows) != size or not all(rows):
         raise InputError(
-            f"orders = {orders!r}; expected a whole number, 1 or more, or {size} of them, one for each entry of y"
+            f"orders = {orders!r}; expected a whole number, 1 or more, or {size} of them, one for each entry of y, or "
+            "the weights of its terms"
         )
-    return each
+    return rows
 
 
 def _check(program: Program, size: int | None = None, numbers: int = 0) -> None:

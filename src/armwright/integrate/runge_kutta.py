@@ -22,10 +22,11 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate import control, march
 from armwright.integrate.events import Event, Step
+from armwright.integrate.integrators import method as find
+from armwright.integrate.integrators import methods
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
-from armwright.integrate.tableaus import Steps, Tableau, methods
-from armwright.integrate.tableaus import method as find
+from armwright.integrate.tableaus import Steps, Tableau
 
 Derivative = Callable[..., ArrayLike]
 

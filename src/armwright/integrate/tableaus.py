@@ -1,8 +1,8 @@
 """Explicit Runge-Kutta methods: their coefficients, where these come from, and whether they have the order they claim.
 
-    method("dop853").stages
-    method("rk10").residual(10)             # 1e-51: all 1205 order conditions hold
-    method("rkf78").exact(mpmath.mpf).b     # for integration in high precision
+    built_in_tableau("dop853").stages
+    built_in_tableau("rk10").residual(10)             # 1e-51: all 1205 order conditions hold
+    built_in_tableau("rkf78").exact(mpmath.mpf).b     # for integration in high precision
 
 The numbers stand in `tableaus.toml`. Names that begin with rk are those of Machado and Galhano 1995, table 1, without
 the brackets: rkf45 is their RKF4(5). The first number of a pair is the order of the formula that is propagated.
@@ -20,10 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from armwright.errors import InputError, unknown
+from armwright.errors import InputError
 from armwright.integrate import trees
 
 Row = tuple[Any, ...]
+
+HIGHEST_ORDER = 10
+"""Of a method; there are 1205 conditions up to this order."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class Tableau:
     def __post_init__(self) -> None:
         if self.rational is not None:
             return  # a rounding of numbers that were checked
+        self._check_shape()
         stages = range(self.stages)
         if [len(row) for row in self.a] != list(stages) or len(self.c) != self.stages:
             raise InputError(f"{self.name}: expected {self.stages} nodes c and rows a of 0, 1, 2, ... numbers")
@@ -82,6 +86,32 @@ class Tableau:
         for error in (self.error, self.error2):
             if error is not None:
                 self._check_sum("b - bhat", error, 0)
+
+    def _check_shape(self) -> None:
+        """Check orders, and make tuples of all rows."""
+        for name in ("a", "b", "c", "error", "error2"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, tuple(map(tuple, value)) if name == "a" else tuple(value))
+        for name, error in (("embedded", self.error), ("embedded2", self.error2)):
+            if (getattr(self, name) is None) != (error is None):
+                raise InputError(f"{self.name}: expected {name} with {name.replace('embedded', 'error')}, or neither")
+            if error is not None and len(error) != self.stages:
+                raise InputError(f"{self.name}: an error of {len(error)} numbers; expected {self.stages}, as b")
+        for order in (self.order, self.embedded, self.embedded2):
+            if order is not None and not (type(order) is int and 1 <= order <= HIGHEST_ORDER):
+                raise InputError(f"{self.name}: order {order!r}; expected a whole number from 1 to {HIGHEST_ORDER}")
+
+    def checked(self) -> Tableau:
+        """Return the method in double precision; raise an InputError if it misses the conditions of its orders."""
+        for weights, order in (("b", self.order), ("bhat", self.embedded), ("bhat2", self.embedded2)):
+            if order is not None and not self.residual(order, weights) <= self.tolerance(order, weights):
+                raise InputError(
+                    f"{self.name}: {weights} misses the conditions of order {order} by "
+                    f"{self.residual(order, weights):.1e}; expected {self.tolerance(order, weights):.1e} at most. A "
+                    "coefficient is wrong, or the order is lower"
+                )
+        return self.exact(float)
 
     def _check_sum(self, what: str, row: Row, expected: Any) -> None:
         """Cheap enough for every use, and catches most slips of the pen; `residual` catches them all."""
@@ -122,7 +152,7 @@ class Tableau:
     def estimate_order(self) -> int:
         """The power of h with which the error estimate shrinks. Two estimates combine to e^2 / e2."""
         if self.embedded is None:
-            raise InputError(f"{self.name} has no error estimate; these have one: {', '.join(methods(adaptive=True))}")
+            raise InputError(f"{self.name} has no error estimate; expected a pair, such as dop853")
         lower = min(self.order, self.embedded) + 1
         return lower if self.embedded2 is None else 2 * lower - (self.embedded2 + 1)
 
@@ -179,21 +209,15 @@ def converted(x: Any, number: Callable[[Any], Any]) -> Any:
 
 
 @cache
-def _data() -> Mapping[str, Mapping[str, Any]]:
+def tableau_data() -> Mapping[str, Mapping[str, Any]]:
+    """Return the tables of `tableaus.toml` by the names of the methods."""
     return tomllib.loads(resources.files("armwright.integrate").joinpath("tableaus.toml").read_text(encoding="utf-8"))
 
 
-def methods(adaptive: bool | None = None) -> list[str]:
-    """The names of all methods, of those with an error estimate, or of those without."""
-    return [name for name, data in _data().items() if adaptive is None or adaptive == ("embedded" in data)]
-
-
 @cache
-def method(name: str) -> Tableau:
-    """The method of this name, with coefficients in double precision; `.exact(number)` has them in others."""
-    if name not in _data():
-        raise unknown("integration method", name, methods())
-    data = _data()[name]
+def built_in_tableau(name: str) -> Tableau:
+    """Return a method of `tableaus.toml`, with coefficients in double precision."""
+    data = tableau_data()[name]
     rows = {key: tuple(map(Fraction, data[key].split())) for key in ("c", "b", "bhat", "bhat2") if key in data}
     lines = data.get("a", "").strip().splitlines()
     return Tableau(

@@ -1,69 +1,76 @@
-"""The [torque] of a scenario: any law of `armwright.torque` by its name, with its numbers; limits, friction, noise."""
+"""The [torque] table of a scenario: any law of `LAWS` by its name, with its parameters; limits, friction, noise."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from armwright import torque
 from armwright.draws import draws
 from armwright.errors import InputError
 from armwright.model.table_reader import Reader
 from armwright.scenario.motions import choice, followed
+from armwright.torque import LAWS, Free, Law, LawParameter, computed_torque, friction, noise
+from armwright.torque.laws import TARGET
 from armwright.trajectory import Trajectory
 
+LIMIT = LawParameter("Largest torque of every drive, or of each; friction and noise are not limited", "N m or N")
 
-def law_keys() -> dict[str, tuple[str, ...]]:
-    """The keys of every law."""
-    return {name: (*law.parameters, *(("target",) if law.follows else ())) for name, law in torque.LAWS.items()}
+FRICTION = LAWS["friction"].parameters
+NOISE = {
+    "std": LawParameter("Standard deviation of random torques", "N m or N", required=True),
+    "hold": LawParameter("Time after which they are drawn anew; without it they are drawn once", "s", "number", 0.0),
+    "seed": LawParameter("Seed of the random numbers", shape="integer"),
+}
+
+COMMON_KEYS = ("limit", "friction", "noise")
+"""Keys that every law may have; a limit is of the drives, and limits neither friction nor noise."""
 
 
-def law_of(part: Reader, motion: Trajectory | None) -> torque.Law:
-    """The law that a table says, with the file named where its numbers do not fit."""
+def law_keys() -> dict[str, dict[str, LawParameter]]:
+    """Return the keys of every law, with their words."""
+    return {name: {**law.parameters, **({"target": TARGET} if law.follows else {})} for name, law in LAWS.items()}
+
+
+def law_of(part: Reader, motion: Trajectory | None) -> Law:
+    """Return the law of a [torque] table; errors in its numbers name the file."""
     try:
         return _law(part, motion)
     except InputError as error:
         part.fail("law", str(error))
 
 
-def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
-    name = choice(part, "law", law_keys(), BESIDE)
-    kind = torque.LAWS[name]
-    given = {key: part.data[key] for key in kind.parameters if key in part.data}
-    for key in (key for key, words in kind.parameters.items() if words.required):
+def _law(part: Reader, motion: Trajectory | None) -> Law:
+    keys = {name: tuple(known) for name, known in law_keys().items()}
+    name = choice(part, "law", keys, COMMON_KEYS)
+    entry = LAWS[name]
+    given = {key: part.data[key] for key in entry.parameters if key in part.data}
+    for key in (key for key, words in entry.parameters.items() if words.required):
         part.need(key, f"; the law {name!r} needs it")
     if "target" in part.data and motion is not None:
         part.fail("target", "there is a trajectory to follow as well; leave one of them out")
     target = part.data.get("target", motion and followed(motion))
-    if kind.follows and target is None:
+    if entry.follows and target is None:
         part.fail("law", f"{name} follows a trajectory: add [trajectory], or target =")
-    law = kind.make(*((target,) if kind.follows else ()), **given)
-    driving: torque.Law = law.limited(part.data["limit"]) if "limit" in part.data else law
-    for made in (_friction(part), _noise(part)):
-        driving = driving if made is None else driving + made
+    law = entry.law(name, *((target,) if entry.follows else ()), **given)
+    driving: Law = law.limited(part.data["limit"]) if "limit" in part.data else law
+    if "friction" in part.data:
+        driving = driving + friction(**_table(part, "friction", FRICTION))
+    if "noise" in part.data:
+        table = _table(part, "noise", NOISE)
+        driving = driving + noise(draws(table.get("seed", 1)).normal(0.0, table["std"]), table.get("hold"))
     return driving
 
 
-BESIDE = ("limit", "friction", "noise")
-"""What any law may have besides; a limit is of the drives, and limits neither friction nor noise."""
+def _table(part: Reader, key: str, known: Mapping[str, LawParameter]) -> Mapping[str, Any]:
+    """Return the inline table of a key, which has some of the known parameters and all required ones."""
+    given = part.data[key]
+    required = {name for name, words in known.items() if words.required}
+    if not isinstance(given, Mapping) or not required <= set(given) <= set(known):
+        shown = ", ".join(f"{name} = ..." for name in known)
+        part.fail(key, f"{key} = {given!r}: expected {{{shown}}}")
+    return given
 
 
-def _friction(part: Reader) -> torque.Friction | None:
-    if "friction" not in part.data:
-        return None
-    given = part.data["friction"]
-    if not isinstance(given, Mapping) or set(given) - {"viscous", "coulomb", "smooth"}:
-        part.fail("friction", f"friction = {given!r}: expected {{viscous = ..., coulomb = ..., smooth = ...}}")
-    return torque.friction(**given)
-
-
-def _noise(part: Reader) -> torque.Noise | None:
-    if "noise" not in part.data:
-        return None
-    given = part.data["noise"]
-    if not isinstance(given, Mapping) or set(given) - {"std", "hold", "seed"} or "std" not in given:
-        part.fail("noise", f"noise = {given!r}: expected {{std = ..., hold = seconds, seed = 1}}")
-    return torque.noise(draws(given.get("seed", 1)).normal(0.0, given["std"]), given.get("hold"))
-
-
-def default_law(motion: Trajectory | None) -> torque.Law:
-    return torque.Free() if motion is None else torque.computed_torque(followed(motion), kp=100.0, kd=20.0)
+def default_law(motion: Trajectory | None) -> Law:
+    """Return the law of a scenario without a [torque] table: computed torque, or none without a motion."""
+    return Free() if motion is None else computed_torque(followed(motion), kp=100.0, kd=20.0)

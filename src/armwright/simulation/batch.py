@@ -17,8 +17,9 @@ from armwright.arrays import numbers, whole_number
 from armwright.backends.interface import ROLLOUT_SCALARS, Rollout, backend
 from armwright.draws import Draw, DrawnColumn, RolloutIndices
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
+from armwright.integrate import INTEGRATORS
 from armwright.integrate import Event as PythonEvent
-from armwright.integrate import methods
+from armwright.integrate.integrators import is_adaptive
 from armwright.model.code_sharing import SharedCode
 from armwright.model.robot_parameters import parameter_sizes
 from armwright.robot import Robot
@@ -29,7 +30,6 @@ from armwright.simulation.measures import DEFAULT_WITHIN, MEASURES, GaugeTotals,
 from armwright.simulation.motion_programs import Observables
 from armwright.simulation.observables import evaluated
 from armwright.simulation.plan import (
-    COMPILED_INTEGRATORS,
     SMOOTHING_SPEED,
     Plan,
     check_seconds,
@@ -104,15 +104,15 @@ def simulate_batch(
     Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
     says which came to their end, `reached` where the others are, and records they did not come to are nan.
     """
-    if integrator in COMPILED_INTEGRATORS and step is None:
-        adaptive = integrator in methods(adaptive=True)
+    if integrator in INTEGRATORS and step is None:
+        adaptive = is_adaptive(integrator)
         step, rtol = (None, BATCH_RTOL if rtol is None else rtol) if adaptive else (DEFAULT_STEP, rtol)
     first, laws = _laws(torque)
     how = settings(integrator, rtol, atol, step, max_step)
     planned = plan(robot, first, how, duration, every, start, smooth, stops, True, bool(laws))
     planned = _measuring(planned, measure, within, keep, every is not None)
-    if integrator not in COMPILED_INTEGRATORS:
-        raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(COMPILED_INTEGRATORS)}")
+    if integrator not in INTEGRATORS:
+        raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(INTEGRATORS)}")
     if not planned.traced:
         raise InputError(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "

@@ -16,7 +16,8 @@ from armwright.graph.expression import Expr
 from armwright.graph.program import Program
 from armwright.graph.replay import replay
 from armwright.integrate import POLYNOMIALS, Taylor
-from armwright.integrate.jets import increment, steps_of
+from armwright.integrate.integrators import polynomials, steps_of
+from armwright.integrate.jets import increment
 from armwright.robot import Robot
 from armwright.simulation.events import EventStructure
 from armwright.simulation.gauges import GaugeStructure
@@ -103,7 +104,7 @@ def increments(motion: MotionEquations, integrator: str) -> Program:
 
     It is not finite where a loop is at its end when the step begins: within a step nothing jumps.
     """
-    of_positions, of_others = POLYNOMIALS[integrator]
+    of_positions, of_others = polynomials(integrator).weights
     layout = motion.layout
     positions = layout["q"].stop
     orders = [of_positions] * positions + [of_others] * (layout.size - positions)

@@ -16,7 +16,8 @@ from armwright.algebra import Array
 from armwright.arrays import numbers
 from armwright.errors import InputError, unknown
 from armwright.function import compile as compile_function
-from armwright.integrate import POLYNOMIALS, STIFF, method, methods
+from armwright.integrate import INTEGRATORS, STIFF
+from armwright.integrate.integrators import is_adaptive
 from armwright.kinematics import OPEN, fits
 from armwright.layout import Layout
 from armwright.lazy import cached_property
@@ -55,14 +56,16 @@ FIRST_STEP = 1e-3
 
 FIXED_STEP_OPTIONS = ("step",)
 ADAPTIVE_OPTIONS = ("rtol", "atol", "max_step")
-COMPILED_INTEGRATORS = (*methods(), *POLYNOMIALS)
-"""Integrators that are compiled with the dynamics, where the torque law can be."""
-
-OTHER_INTEGRATORS = {
+PYTHON_ONLY_INTEGRATORS = {
     **dict.fromkeys((*STIFF, "taylor"), ADAPTIVE_OPTIONS),
-    **dict.fromkeys((*POLYNOMIALS, "semi_implicit_euler"), FIXED_STEP_OPTIONS),
+    "semi_implicit_euler": FIXED_STEP_OPTIONS,
 }
-"""Integrators besides the Runge-Kutta methods, and which options each can honour."""
+"""Integrators besides the compiled ones (`INTEGRATORS`), and the options of each."""
+
+
+def integrator_names() -> list[str]:
+    """Return the names of all integrators, those of users included."""
+    return [*INTEGRATORS, *PYTHON_ONLY_INTEGRATORS]
 
 
 @dataclass(frozen=True)
@@ -256,15 +259,15 @@ def _rounded(robot: Robot, smooth: float) -> Robot:
 
 def supported_options(integrator: str, stepped: bool) -> tuple[str, ...]:
     """The options that have a meaning for an integrator, or for one whose steps are given."""
-    pair = integrator in methods() and method(integrator).adaptive
-    return OTHER_INTEGRATORS.get(integrator, ADAPTIVE_OPTIONS if pair and not stepped else FIXED_STEP_OPTIONS)
+    chosen = is_adaptive(integrator) and not stepped
+    return PYTHON_ONLY_INTEGRATORS.get(integrator, ADAPTIVE_OPTIONS if chosen else FIXED_STEP_OPTIONS)
 
 
 def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = None, max_step: Any = None) -> Settings:
     """How to integrate, checked; an option that the method cannot honour is an error."""
-    if not isinstance(integrator, str) or (integrator not in methods() and integrator not in OTHER_INTEGRATORS):
-        raise unknown("integrator", integrator, [*methods(), *OTHER_INTEGRATORS])
-    pair = integrator in methods() and method(integrator).adaptive
+    if not isinstance(integrator, str) or (integrator not in INTEGRATORS and integrator not in PYTHON_ONLY_INTEGRATORS):
+        raise unknown("integrator", integrator, integrator_names())
+    pair = is_adaptive(integrator)
     honoured = supported_options(integrator, step is not None)
     given = {"rtol": rtol, "atol": atol, "step": step, "max_step": max_step}
     for name, value in given.items():

@@ -58,7 +58,8 @@ def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     calls = LawCalls(plan.robot, plan.times)
     asked = IntegrationRequest(plan, _with_progress(plan, _rate(plan, calls)), y0, tuple(events), watcher)
     try:
-        solution = PYTHON_INTEGRATORS.get(plan.how.integrator, _runge_kutta)(asked)
+        default = _polynomials if plan.how.integrator in POLYNOMIALS else _runge_kutta
+        solution = PYTHON_INTEGRATORS.get(plan.how.integrator, default)(asked)
     except IntegrationError as caught:
         if caught.solution is None:
             raise SimulationError(str(caught), None, float(caught.t)) from None
@@ -249,8 +250,7 @@ def _semi_implicit(asked: IntegrationRequest) -> Solution:
 
 PYTHON_INTEGRATORS = {
     **dict.fromkeys(STIFF, _implicit),
-    **dict.fromkeys(POLYNOMIALS, _polynomials),
     "taylor": _taylor,
     "semi_implicit_euler": _semi_implicit,
 }
-"""How integrators are called that are no Runge-Kutta method."""
+"""How integrators are called that are neither Runge-Kutta methods nor Taylor polynomials."""

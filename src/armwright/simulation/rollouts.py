@@ -20,7 +20,7 @@ from armwright.draws import DrawnColumn
 from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
-from armwright.integrate.jets import steps_of
+from armwright.integrate.integrators import steps_of
 from armwright.progress import progress_callback
 from armwright.simulation.plan import MAX_STEPS_PER_RECORD, Plan
 from armwright.simulation.rollout_columns import RolloutColumns, column_array

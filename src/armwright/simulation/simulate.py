@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.backends.interface import EVENT_NOT_FINITE, NOT_FINITE, STEP_TOO_SMALL, TOO_MANY_STEPS
 from armwright.errors import InputError, SimulationError, SlowWarning
+from armwright.integrate import INTEGRATORS, method
 from armwright.integrate import Event as PythonEvent
-from armwright.integrate import method
 from armwright.robot import Robot
 from armwright.simulation.audit import neighbour_distance
 from armwright.simulation.events import Event, RobotEvent, events_on, started
@@ -28,7 +28,6 @@ from armwright.simulation.kernels import TARGET, rollout_of
 from armwright.simulation.loop_limits import ended
 from armwright.simulation.observables import run_of
 from armwright.simulation.plan import (
-    COMPILED_INTEGRATORS,
     MACHINE_EPSILON,
     MAX_STEPS_PER_RECORD,
     SMOOTHING_SPEED,
@@ -96,7 +95,7 @@ def simulate(
     integrator = planned.how.integrator
     y0 = layout.joined({"q": q, "qd": qd, "memory": np.array(planned.law.start(robot.n))})
     ending = tuple(event for event in watched if isinstance(event, RobotEvent) and int(event.terminal) == 1)
-    compiled = planned.traced and integrator in COMPILED_INTEGRATORS
+    compiled = planned.traced and integrator in INTEGRATORS
     if planned.numbers.random and not (compiled and len(ending) == len(watched)):
         raise InputError(NOISE_ERROR)
     if not planned.law.traceable:

@@ -28,7 +28,8 @@ from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.graph.program import Program
 from armwright.integrate import POLYNOMIALS, Tableau, Taylor, method, methods
 from armwright.integrate.control import RULES, Gains
-from armwright.integrate.jets import EULER, increment
+from armwright.integrate.integrators import EULER, TaylorPolynomials, polynomials
+from armwright.integrate.jets import increment
 from armwright.integrate.tableaus import Steps
 from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import tracked
@@ -241,16 +242,16 @@ class TimedMotion:
 
         return self._measured(tolerance, make, tableau.stages - tableau.fsal)
 
-    def polynomials(self, orders: tuple[int, int], step: float) -> Point | None:
+    def polynomials(self, orders: TaylorPolynomials, step: float) -> Point | None:
         """Taylor polynomials of these orders for positions and velocities, compiled; Euler's method takes the steps."""
-        key = ("jets", *orders)
+        key = ("jets", *orders.weights)
         if key not in self._kernels:
             self._kernels[key] = self._compiled(self.increment(orders), EULER)
         return self._measured(step, lambda copies: self._rollouts(self._kernels[key], "rk1", copies, step=step), 1)
 
-    def increment(self, orders: tuple[int, int]) -> Program:
-        n = self.robot.nq
-        return increment(self.smooth, [orders[0]] * n + [orders[1]] * (self.layout.size - n))
+    def increment(self, orders: TaylorPolynomials) -> Program:
+        n, (positions, velocities) = self.robot.nq, orders.weights
+        return increment(self.smooth, [positions] * n + [velocities] * (self.layout.size - n))
 
     def series(self, tolerance: float) -> Point | None:
         """heyoka's Taylor series of an order that follows from the tolerance."""
@@ -362,10 +363,18 @@ RECOMMENDED = ("T6,5", "T8,8", "T10,9", "T10,10")
 """The polynomials that are timed if no names are given: the quickest of each accuracy on small arms."""
 
 
-def polynomial_line(motion: TimedMotion, orders: tuple[int, int], substeps: Sequence[int] = SUBSTEPS) -> MethodLine:
-    """The T_ij of Machado and Galhano."""
-    name, steps = f"T{orders[0]},{orders[1]}", [motion.every / k for k in substeps]
-    return swept(name, orders[1], TAYLOR_POLYNOMIALS, steps, lambda h: motion.polynomials(orders, h))
+def polynomial_line(
+    motion: TimedMotion, orders: TaylorPolynomials, substeps: Sequence[int] = SUBSTEPS, name: str = ""
+) -> MethodLine:
+    """Return the line of one of the T_ij of Machado and Galhano, by default under this name of theirs."""
+    steps = [motion.every / k for k in substeps]
+    return swept(
+        name or f"T{orders.terms[0]},{orders.terms[1]}",
+        orders.order,
+        TAYLOR_POLYNOMIALS,
+        steps,
+        lambda h: motion.polynomials(orders, h),
+    )
 
 
 def pair_line(motion: TimedMotion, name: str, rule: str = "pi", tolerances: Sequence[float] = TOLERANCES) -> MethodLine:
@@ -395,7 +404,7 @@ def recommended(motion: TimedMotion) -> list[MethodLine]:
         if time.perf_counter() - begin > COMPILING:
             break
         try:
-            lines.append(polynomial_line(motion, POLYNOMIALS[name]))
+            lines.append(polynomial_line(motion, polynomials(name), name=name))
         except InputError:
             break
     return lines
@@ -419,7 +428,7 @@ def work_precision(
         if name == "taylor":
             lines.append(series_line(motion))
         elif name in POLYNOMIALS:
-            lines.append(polynomial_line(motion, POLYNOMIALS[name]))
+            lines.append(polynomial_line(motion, polynomials(name), name=name))
         else:
             lines.append(fixed_line(motion, method(name)) if method(name).error is None else pair_line(motion, name))
     lines += [] if names else recommended(motion)

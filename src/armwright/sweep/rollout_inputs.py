@@ -20,6 +20,7 @@ from armwright.sweep import motion_parameters
 from armwright.sweep.actuator_choices import ActuatorChoices
 from armwright.sweep.study import SCENARIO_KEYS, Study
 from armwright.sweep.tool_and_gravity import tool_and_gravity_parameters
+from armwright.torque import LAWS
 
 COMPONENTS = {3: ("x", "y", "z"), 6: ("xx", "yy", "zz", "xy", "xz", "yz")}
 """The names of the components of a parameter, by their number."""
@@ -67,7 +68,9 @@ def _torque_table(study: Study, robot: Robot, values: Mapping[str, Array]) -> di
     for name in (name for name in values if name.startswith("torque.")):
         table, key, joint = _torque_entry(torque, name)
         size = robot.nq if key == "target" else robot.n
-        if joint is None:
+        if joint is None and table is torque and _is_scalar(torque["law"], key):
+            table[key] = values[name]
+        elif joint is None:
             table[key] = np.repeat(values[name][:, None], size, axis=1)
         else:
             nominal = np.asarray(table.get(key, 0.0), float)
@@ -75,6 +78,11 @@ def _torque_table(study: Study, robot: Robot, values: Mapping[str, Array]) -> di
             rows[:, joint] = values[name]
             table[key] = rows
     return torque
+
+
+def _is_scalar(law: str, key: str) -> bool:
+    """Return True for a parameter of a law that is one number for all joints."""
+    return key in LAWS[law].parameters and LAWS[law].parameters[key].shape == "number"
 
 
 def _torque_entry(torque: dict[str, Any], name: str) -> tuple[dict[str, Any], str, int | None]:

@@ -58,10 +58,10 @@ def _known_names(study: Study, robot: Robot, actuators: ActuatorChoices) -> list
     torque = study.torque or {}
     law = torque.get("law")
     if isinstance(law, str) and law in LAWS:
-        keys = [*LAWS[law].parameters, *(["target"] if LAWS[law].follows and "target" in torque else [])]
+        keys = [key for key, words in LAWS[law].parameters.items() if words.shape in ("number", "per joint")]
+        keys += ["target"] if LAWS[law].follows and "target" in torque else []
         keys += ["limit"] if "limit" in torque else []
         keys += [f"friction.{key}" for key in torque.get("friction", ())]
-        keys = [key for key in keys if key not in ("times", "torques")]
         names += [f"torque.{key}{end}" for key in keys for end in ("", *(f".{k + 1}" for k in range(robot.n)))]
     return names
 

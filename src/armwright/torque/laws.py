@@ -12,6 +12,8 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from armwright.errors import InputError
 from armwright.lazy import cached_property
 from armwright.registry import Registry
@@ -74,6 +76,16 @@ class LawEntry:
             for p in listed
             if p.name != "model" and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         }
+
+    def law(self, name: str, *target: Any, **given: Any) -> Law:
+        """Return the law, or raise an InputError that names it where its numbers do not fit."""
+        try:
+            made = self.make(*target, **given)
+        except (TypeError, ValueError) as error:
+            raise error if isinstance(error, InputError) else InputError(f"law {name!r}: {error}") from error
+        if not isinstance(made, Law):
+            raise InputError(f"law {name!r}: {self.make!r} returned {made!r}; expected a torque.Law")
+        return made
 
 
 def _accepted(name: str, entry: Any) -> LawEntry:
@@ -142,6 +154,8 @@ def _field_value(key: str, shape: Shape, value: Any) -> Any:
     listed = numbers(key, value)
     if shape == "per joint":
         return listed
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return value  # one for each rollout of a study
     if len(listed) != 1:
         raise InputError(f"{key} has {len(listed)} numbers; expected one")
     return listed[0]

@@ -20,7 +20,7 @@ import numpy as np
 import armwright as aw
 from armwright.check.numbers import evaluated
 from armwright.graph import count
-from armwright.integrate import method
+from armwright.integrate import TaylorPolynomials, method
 from armwright.pages.report.plot import COLOURS, Curve, Plot
 from armwright.progress import progress_part, tracked
 from armwright.robot import Robot
@@ -197,7 +197,7 @@ def customised(motion: TimedMotion) -> list[Finding]:
 def complexity(small: TimedMotion, large: TimedMotion) -> Finding:
     """'The derivation of the symbolic formulae for the c_ij becomes very complex for higher values of p and n'."""
     cases = ((small, 2), (small, 10), (large, 2), (large, 6))
-    sizes = {f"{m.robot.name} T{p},{p}": count(m.increment((p, p)).outputs).total for m, p in cases}
+    sizes = {f"{m.robot.name} T{p},{p}": count(m.increment(TaylorPolynomials(p, p)).outputs).total for m, p in cases}
     few, more, larger, most = sizes.values()
     obtained = f"operations of a step: {listed(sizes, sizes.values())}"
     what = "formulas of the series grow with order and joints"
@@ -219,7 +219,9 @@ def orders(arm: Robot) -> list[Finding]:
         found.append(_order(where, label(name), tableau.order, fixed_line(motion, tableau, substeps), why))
     for i, j in DEGREES:
         why = f"counted as order {i} in the paper; the velocity polynomial decides" if j < i else ""
-        found.append(_order("figure 2", f"T{i},{j}", j, polynomial_line(motion, (i, j), substeps), why))
+        found.append(
+            _order("figure 2", f"T{i},{j}", j, polynomial_line(motion, TaylorPolynomials(i, j), substeps), why)
+        )
     return sorted(found, key=lambda finding: finding.where)
 
 
@@ -268,7 +270,7 @@ def _better(low: MethodLine, high: MethodLine) -> list[Bound]:
 
 def _by_operations(motion: TimedMotion, lines: Sequence[MethodLine]) -> Finding:
     """Order against number of steps, machine aside: by operations."""
-    each = [count(motion.increment((p, p)).outputs).total for p in ORDERS]
+    each = [count(motion.increment(TaylorPolynomials(p, p)).outputs).total for p in ORDERS]
     costs = [n * needed(line, FINE, "steps") for n, line in zip(each, lines, strict=True)]
     obtained = f"operations for 1e-10: {listed((line.name for line in lines), costs)}"
     cases = [below(b, a) for a, b in pairwise(costs) if b < np.inf]

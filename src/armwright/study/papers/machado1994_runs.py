@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.algebra import Array, Scalar, cos, sin
 from armwright.graph import Graph, OperationCount, count
-from armwright.integrate import Tableau, method
+from armwright.integrate import Tableau, TaylorPolynomials, method
 from armwright.progress import progress_part, tracked
 from armwright.robot import Robot
 from armwright.study.published import tables
@@ -60,7 +60,7 @@ def charted(
     """All methods of the paper and of today on one motion, each with the figure it belongs to as its family."""
     with progress_part(0.0, 0.2):
         lines: list[MethodLine | None] = [
-            replace(polynomial_line(motion, ij, substeps), family=TAYLOR) for ij in tracked(taylor)
+            replace(polynomial_line(motion, TaylorPolynomials(*ij), substeps), family=TAYLOR) for ij in tracked(taylor)
         ]
     with progress_part(0.2, 0.4):
         lines += [
