@@ -113,7 +113,9 @@ def test_a_law_of_a_user_works_in_a_file_a_schema_and_a_study(tmp_path: Path) ->
     assert result.count == 2
     scenario = tmp_path / "scene.toml"
     scenario.write_text(FILE)
-    assert CliRunner().invoke(app, ["simulate", "rr", str(scenario), "--output", str(tmp_path / "rr.html")]).exit_code == 0
+    assert (
+        CliRunner().invoke(app, ["simulate", "rr", str(scenario), "--output", str(tmp_path / "rr.html")]).exit_code == 0
+    )
 
 
 @pytest.mark.usefixtures("added")
