@@ -154,7 +154,7 @@ def led(seed: int, friction: bool = True, links: int = 7) -> aw.Robot:
     coupled = replace(arm, joints=joints, followers=followers, name="led")
     if not friction:
         return coupled
-    return coupled.each_joint(lambda j: replace(j, viscous=0.3, coulomb=0.1, rotor_inertia=0.02, gear=2.0))
+    return coupled.map_joints(lambda j: replace(j, viscous=0.3, coulomb=0.1, rotor_inertia=0.02, gear=2.0))
 
 
 def close(got: object, expected: object, tolerance: float) -> None:

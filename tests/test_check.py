@@ -732,11 +732,11 @@ def test_a_follower_that_counts_the_other_way_and_follows_so_is_the_same(tmp_pat
 
 def test_robots_with_other_coordinates_are_compared_with_every_joint_free() -> None:
     arm = parallelogram()
-    result = compare(arm, arm.freed())
+    result = compare(arm, arm.without_couplings())
     assert [d.kind for d in result.differences] == ["coupling", "coupling"]
     assert "numbers are those with every joint on its own" in result.differences[1].text
     assert [felt.joint for felt in result.joints] == ["joint1", "joint2"]
-    assert compare(arm, arm.freed(), ignore=["coupling"]).same
+    assert compare(arm, arm.without_couplings(), ignore=["coupling"]).same
 
 
 def test_the_outermost_joint_is_that_of_a_coordinate() -> None:
@@ -845,7 +845,7 @@ def tree(**choices) -> aw.Robot:
 
 
 def changed(arm: aw.Robot, name: str, **numbers: float) -> aw.Robot:
-    return arm.each_joint(lambda joint: replace(joint, **numbers) if joint.name == name else joint)
+    return arm.map_joints(lambda joint: replace(joint, **numbers) if joint.name == name else joint)
 
 
 def test_a_tree_is_the_same_as_itself_and_as_its_links_in_another_order() -> None:

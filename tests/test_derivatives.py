@@ -90,7 +90,7 @@ def pinocchio_of(tree: aw.Robot) -> pin.Model:
     """The same tree in Pinocchio."""
     model, rows, ids = pin.Model(), tree.rows, []
     Rz, Rx = (lambda angle, axis=axis: pin.SE3(pin.utils.rotate(axis, angle), np.zeros(3)) for axis in "zx")
-    for carrier, parent, link in zip(tree.carriers, tree.parents, tree.links, strict=True):
+    for carrier, parent, link in zip(tree.link_rows, tree.parents, tree.links, strict=True):
         own = rows[carrier - rows[carrier].freedom : carrier + 1]
         kind, joint = own[0].kind, ids[parent] if parent >= 0 else 0
         for k, row in enumerate(own[:1] if kind in MODELS or kind == "helical" else own):
@@ -130,7 +130,7 @@ def test_pinocchio_has_the_same_derivatives_of_trees(n: int, seed: int, floating
 def test_two_ways_to_derivatives_agree(n: int, seed: int, floating: bool) -> None:
     """The recursion, and the traced torques differentiated."""
     tree, state = tree_state(n, seed, floating)
-    tree = tree.each_joint(lambda joint: joint if joint.kind in MODELS else rubbing(joint))
+    tree = tree.map_joints(lambda joint: joint if joint.kind in MODELS else rubbing(joint))
     for problem in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
         one, other = (aw.compile(tree, problem, f.name, target="python")(*state) for f in aw.formulations(problem))
         for k in range(3):

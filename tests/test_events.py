@@ -60,7 +60,7 @@ def quietly(*arguments, **options) -> Run:
 
 
 def reverse(arm: Robot) -> Robot:
-    return arm.each_joint(lambda joint: replace(joint, limits=(1.0, -1.0)) if joint.name == "joint2" else joint)
+    return arm.map_joints(lambda joint: replace(joint, limits=(1.0, -1.0)) if joint.name == "joint2" else joint)
 
 
 def watched() -> list[events.Event]:

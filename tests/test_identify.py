@@ -713,7 +713,7 @@ def test_a_model_that_is_worse_than_none_fails(measured: Measurement) -> None:
 
 def test_an_excitation_is_no_faster_than_the_joints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    aw.load("rr").each_joint(lambda joint: replace(joint, max_velocity=0.5)).to_toml("slow.toml")
+    aw.load("rr").map_joints(lambda joint: replace(joint, max_velocity=0.5)).to_toml("slow.toml")
     run("excite", "slow.toml", "-o", "motion.csv")
     speeds = np.loadtxt("motion.csv", delimiter=",", skiprows=1)[:, 3:5]
     assert 0.3 < np.abs(speeds).max() <= 0.5

@@ -161,7 +161,7 @@ def of_centre(pose, link):
 def frictionless(n: int, seed: int) -> Case:
     """A random robot with rotors, without friction."""
     case = random_case(n, seed, actuators=True)
-    return replace(case, arm=case.arm.each_joint(lambda j: replace(j, viscous=0.0, coulomb=0.0)))
+    return replace(case, arm=case.arm.map_joints(lambda j: replace(j, viscous=0.0, coulomb=0.0)))
 
 
 def cloud(link):

@@ -252,7 +252,7 @@ def test_a_long_chain_is_told_of_its_idle_joints() -> None:
     arm = aw.random_robot(120, 0)
     assert not [p for p in aw.problems(arm) if p.kind == "singular mass matrix"]
     bare = [replace(link, mass=0.0, inertia=((0.0,) * 3,) * 3) for link in arm.links[118:]]
-    arm = replace(arm, links=(*arm.links[:118], *bare)).each_joint(lambda j: replace(j, rotor_inertia=0.0))
+    arm = replace(arm, links=(*arm.links[:118], *bare)).map_joints(lambda j: replace(j, rotor_inertia=0.0))
     [found] = [p for p in aw.problems(arm) if p.kind == "singular mass matrix"]
     assert found.where == arm.links[118].name and "nothing outside its joint has mass" in found
     place = {"type": "revolute", "alpha": 0.0, "a": 0.1, "d": 0.0}

@@ -670,7 +670,7 @@ def test_accelerations_that_open_a_loop_become_the_nearest_that_do_not() -> None
     J = aw.compile(arm, "loop_jacobian")(q)[0]
     added = arm.mass_matrix(q) @ (got - wanted)
     close(J.T @ np.linalg.pinv(J.T, rcond=1e-9) @ added, added, 1e-9)
-    still = arm.each_joint(lambda joint: replace(joint, max_torque=0.0))
+    still = arm.map_joints(lambda joint: replace(joint, max_torque=0.0))
     close(still.forward_dynamics(q, qd, still.inverse_dynamics(q, qd, got)), got, 1e-9)
     assert np.abs(still.inverse_dynamics(q, qd, got)).max() > 0.1
 

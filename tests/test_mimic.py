@@ -23,7 +23,7 @@ class Coupled:
     """A robot with followers, the same with every joint on its own, and states of both."""
 
     def __init__(self, arm: aw.Robot, seed: int = 0) -> None:
-        self.arm, self.free = arm, arm.freed()
+        self.arm, self.free = arm, arm.without_couplings()
         self.G, offsets = np.zeros((self.free.n, arm.n)), np.zeros(self.free.n)
         for i, drive in enumerate(arm.drives):
             ((coordinate, factor),) = drive.terms
@@ -164,14 +164,14 @@ def test_other_couplings_are_told_by_compare() -> None:
     found = check.compare(arm, other)
     assert [(d.kind, d.where) for d in found.differences] == [("coupling", f"joint{i}") for i in (3, 4, 6)]
     assert not found.same
-    assert "it moves by itself there" in str(check.compare(arm, arm.freed()).differences[0])
+    assert "it moves by itself there" in str(check.compare(arm, arm.without_couplings()).differences[0])
 
 
 def by_pinocchio(path: Path, arm: aw.Robot) -> None:
     """Pinocchio's own mimic joints, which follow joints before them."""
     model = pin.buildModelFromUrdf(str(path), mimic=True)
     q, qd, qdd = Coupled(arm).state
-    still = arm.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
+    still = arm.map_joints(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
     tau, M, pose = still.inverse_dynamics(q, qd, qdd), still.mass_matrix(q), still.forward_kinematics(q)
     joints = [model.joints[model.getJointId(joint.name)] for joint in arm.joints]
     order = [joint.idx_v for joint in joints]
@@ -212,7 +212,7 @@ def test_a_finger_of_a_real_hand() -> None:
     model = pin.buildReducedModel(whole, held, pin.neutral(whole))
     data, pair = model.createData(), Coupled(arm)
     order = [names.index(name) for name in model.names[1:]]
-    bare = arm.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
+    bare = arm.map_joints(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
     tau = bare.inverse_dynamics(*pair.state)
     for i, (Q, Qd, Qdd) in enumerate(zip(*pair.all, strict=True)):
         parts = []

@@ -109,7 +109,7 @@ def test_packaged_robots(robot_name: str) -> None:
     if arm.loops:  # with coordinates that MuJoCo has not: see test_loops
         assert mujoco.MjModel.from_xml_string(arm.to_mjcf()).neq == len(arm.loops)
         return
-    still = arm.each_joint(lambda joint: replace(joint, coulomb=0.0))
+    still = arm.map_joints(lambda joint: replace(joint, coulomb=0.0))
     model = mujoco.MjModel.from_xml_string(arm.to_mjcf())
     rng = np.random.default_rng(0)
     q, (qd, qdd) = arm.unit(rng.uniform(-1, 1, arm.nq)), rng.uniform(-1, 1, (2, arm.n))

@@ -57,7 +57,7 @@ def test_pinocchio_reads_the_same_robot(published: tuple[str, Path], tmp_path: P
     arm, (_, _, _, _, tip, floating, frames) = aw.load(name), package_robots.ROBOTS[name]
     if "right angles are read as exact" in arm.source:
         path = package_robots.mended(path, tmp_path)
-    arm = arm.freed()
+    arm = arm.without_couplings()
     rng = np.random.default_rng(0)
     q, (qd, qdd) = arm.unit(rng.uniform(-1, 1, (20, arm.nq))), rng.uniform(-1, 1, (2, 20, arm.n))
     if floating:

@@ -57,7 +57,7 @@ def test_a_run_is_drawn_with_its_target_and_its_limits(run: aw.Run) -> None:
 
 def test_names_are_no_formulas_and_stand_in_the_legend(run: aw.Run) -> None:
     names = iter(("_a", "$\\bad{$", "c$", "$d$", "e", "f"))
-    arm = replace(run.robot.each_joint(lambda joint: replace(joint, name=next(names))), name="$\\frac{$")
+    arm = replace(run.robot.map_joints(lambda joint: replace(joint, name=next(names))), name="$\\frac{$")
     odd = replace(run, robot=arm)
     figure = odd.plot("tau")
     figure.canvas.draw()

@@ -18,7 +18,7 @@ from armwright.simulation.motion_programs import derivative
 from armwright.study.work_precision import RECOMMENDED, TimedMotion, recommended
 
 ARM, START = aw.load("rr"), [0.3, 0.2]
-RUBBING = ARM.each_joint(lambda joint: replace(joint, coulomb=1.0))
+RUBBING = ARM.map_joints(lambda joint: replace(joint, coulomb=1.0))
 FLYING = random_tree(3, 1, kinds=("revolute", "ball"), floating=True)
 HELD = random_tree(3, 0, kinds=("ball", "revolute"))
 

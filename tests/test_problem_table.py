@@ -220,7 +220,7 @@ def test_the_form_follows_from_the_record(problem_name: str) -> None:
         == strategy_of(record, longer, vary=("gravity",))
         == EvaluationStrategy.WRITTEN
     )
-    smooth = longer.each_joint(lambda joint: replace(joint, smooth=0.1))
+    smooth = longer.map_joints(lambda joint: replace(joint, smooth=0.1))
     assert strategy_of(record, smooth) == strategy_of(record, led(1, links=longest + 1)) == EvaluationStrategy.WRITTEN
     sooner = EvaluationStrategy.STRAIGHT if record.loop is None else EvaluationStrategy.LOOP
     assert [strategy_of(record, short, slower=n) for n in (longest, longest + 1)] == [

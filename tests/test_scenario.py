@@ -214,7 +214,7 @@ def test_pick_and_place_takes_the_time_that_joints_need() -> None:
     arm = aw.load("rr")
 
     def lasting(**limits: float) -> float:
-        made = pick_and_place(arm.each_joint(lambda joint: replace(joint, **limits)))
+        made = pick_and_place(arm.map_joints(lambda joint: replace(joint, **limits)))
         assert not check_limits(made.trajectory, made.robot)
         return made.trajectory.end
 
@@ -460,7 +460,7 @@ def test_speeds_and_torques_beyond_those_of_the_joints_are_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     motion_file(tmp_path)
-    weak = aw.load("rr").each_joint(lambda joint: replace(joint, max_velocity=0.5, max_torque=10.0))
+    weak = aw.load("rr").map_joints(lambda joint: replace(joint, max_velocity=0.5, max_torque=10.0))
     weak.to_toml(tmp_path / "weak.toml")
     for command in ("torques", "simulate"):
         output = run(command, "weak.toml", "--motion", "motion.csv", code=1)

@@ -226,7 +226,7 @@ def test_every_number_of_the_audit_counts() -> None:
 
 @pytest.mark.parametrize(("limit", "words"), [("max_torque", "needs"), ("max_velocity", "moves at")])
 def test_drives_that_are_too_weak_or_slow_are_doubted(limit, words) -> None:
-    weak = SMOOTH.each_joint(lambda joint: replace(joint, **{limit: 1e-3} if joint.name == "joint2" else {}))
+    weak = SMOOTH.map_joints(lambda joint: replace(joint, **{limit: 1e-3} if joint.name == "joint2" else {}))
     run = simulate(weak, **TRUSTED)
     assert _doubted(run, f"joint2 {words}") <= 0.02
     assert run.audit.verdict == "beyond limits" and "do not trust it" not in str(run.audit)
@@ -244,7 +244,7 @@ def test_a_mass_matrix_that_no_robot_has_is_doubted() -> None:
 
 
 def test_a_chaotic_run_says_from_when_on_nobody_knows() -> None:
-    run = simulate(PUMA.each_joint(lambda joint: replace(joint, limits=None)), q0=np.full(6, 0.1), duration=10.0)
+    run = simulate(PUMA.map_joints(lambda joint: replace(joint, limits=None)), q0=np.full(6, 0.1), duration=10.0)
     late = run.verify().exceeds(1e-3)
     assert late is not None
     assert 0.7 * late < _doubted(run, "depends on rounding") <= late

@@ -47,8 +47,8 @@ def acting(arm: aw.Robot, seed: int, alike: bool = True) -> aw.Robot:
             own = first if alike else own | {"spring_stiffness": first.get("spring_stiffness", 1.0)}
         return replace(joint, **own, spring_rest=rest, spring_curve=curve)
 
-    arm = arm.each_joint(driven)
-    return arm if alike else arm.each_joint(lambda joint: replace(joint, coulomb=float(rng.uniform(0.1, 1.0))))
+    arm = arm.map_joints(driven)
+    return arm if alike else arm.map_joints(lambda joint: replace(joint, coulomb=float(rng.uniform(0.1, 1.0))))
 
 
 def loaded(tmp_path: Path, text: str) -> aw.Robot:
@@ -102,7 +102,7 @@ def stored(model, data) -> float:
 
 
 def bare(arm: aw.Robot) -> aw.Robot:
-    return arm.each_joint(lambda joint: replace(joint, spring_stiffness=0.0, spring_curve=()))
+    return arm.map_joints(lambda joint: replace(joint, spring_stiffness=0.0, spring_curve=()))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -121,7 +121,7 @@ def test_every_formulation_has_springs_and_rotors_of_balls(seed: int) -> None:
             if not f.refusal(arm.mechanism()):
                 close(getattr(arm, problem)(*given, formulation=f.name), expected, 1e-9)
     close([arm.joint_torque(i, q, qd, qdd) for i in range(arm.n)], tau, 1e-11)
-    still = arm.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
+    still = arm.map_joints(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
     close(arm.coriolis_matrix(q, qd) @ qd + arm.gravity_torque(q), still.bias(q, qd), 1e-11)
     close(slope(arm.potential_energy, arm, q), arm.gravity_torque(q), 1e-7)
     close(
@@ -130,7 +130,7 @@ def test_every_formulation_has_springs_and_rotors_of_balls(seed: int) -> None:
 
 
 def undamped(arm: aw.Robot) -> aw.Robot:
-    return arm.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
+    return arm.map_joints(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
 
 
 DIFFERENTIATED = {
@@ -293,7 +293,7 @@ def test_springs_that_cannot_be() -> None:
     ):
         arm.with_springs({"joint1.wx": 2.0})
     with pytest.raises(aw.ModelError, match="a spring with a curve is for joints of one freedom, not ball"):
-        arm.each_joint(lambda joint: replace(joint, spring_curve=(1.0,)))
+        arm.map_joints(lambda joint: replace(joint, spring_curve=(1.0,)))
     row = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 1.0, "com": [0.1, 0, 0], "inertia": [0.01] * 6}
     for key, value, message in (
         ("spring_curve", 3.0, "spring_curve = 3.0; expected 2 numbers at most, the factors of x"),
@@ -302,7 +302,7 @@ def test_springs_that_cannot_be() -> None:
     ):
         with pytest.raises(aw.ModelError, match=message):
             aw.Robot.from_dh([{**row, key: value}], "modified")
-    turned = arm.each_joint(lambda joint: replace(joint, spring_stiffness=1.0, spring_rest=0.2))
+    turned = arm.map_joints(lambda joint: replace(joint, spring_stiffness=1.0, spring_rest=0.2))
     with pytest.raises(aw.ModelError, match="the spring of 'joint1' is at rest where it is turned"):
         turned.to_mjcf()
 

@@ -331,11 +331,11 @@ def test_limits_exceeded_are_told_with_joint_amount_and_time() -> None:
 
 
 def test_the_speeds_of_the_robot_are_limits_where_none_are_given() -> None:
-    arm = limited([None, None]).each_joint(lambda joint: replace(joint, max_velocity=0.9))
+    arm = limited([None, None]).map_joints(lambda joint: replace(joint, max_velocity=0.9))
     motion = tr.trapezoidal([0.0, 1.0], [2.0, 0.5], velocity=1.0, acceleration=2.0)
     assert {(e.joint, e.quantity, e.limit) for e in tr.check_limits(motion, arm)} == {(0, "velocity", 0.9)}
     assert not tr.check_limits(motion, arm, velocity=1.1)
-    assert not tr.check_limits(motion, arm.each_joint(lambda joint: replace(joint, max_velocity=0.0)))  # not known
+    assert not tr.check_limits(motion, arm.map_joints(lambda joint: replace(joint, max_velocity=0.0)))  # not known
 
 
 def test_a_jump_of_acceleration_at_a_knot_is_seen() -> None:

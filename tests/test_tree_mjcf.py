@@ -33,7 +33,7 @@ def random_state(arm: aw.Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
 @pytest.mark.parametrize("seed", range(16))
 def test_a_written_tree_computes_the_same_in_mujoco(seed: int) -> None:
     arm = decorated(random_tree(1 + seed % 7, seed, floating=seed % 3 == 0), seed)
-    arm = arm.each_joint(lambda joint: replace(joint, coulomb=0.0))
+    arm = arm.map_joints(lambda joint: replace(joint, coulomb=0.0))
     model = mujoco.MjModel.from_xml_string(arm.to_mjcf())
     q, qd, qdd = random_state(arm, seed)
     qpos, qvel, qacc, B = state_there(arm, model, q, qd, qdd)

@@ -68,7 +68,7 @@ def test_a_ball_is_not_written() -> None:
 
 def written(arm: aw.Robot, folder: Path) -> Path:
     """Limits make joints revolute, of which q is one angle for every reader."""
-    limited = arm.each_joint(lambda j: j if j.kind else replace(j, limits=(-3.0, 3.0)))
+    limited = arm.map_joints(lambda j: j if j.kind else replace(j, limits=(-3.0, 3.0)))
     path = folder / "tree.urdf"
     limited.to_urdf(path)
     return path

@@ -84,7 +84,7 @@ def test_what_is_serial_only_says_so() -> None:
 @pytest.mark.parametrize(("n", "seed"), [*SMALL[:12], (20, 5), (40, 6)])
 def test_pinocchio_agrees_on_a_tree(n: int, seed: int) -> None:
     case = tree_case(n, seed, actuators=seed % 2 == 0)
-    arm = case.arm.each_joint(lambda j: replace(j, viscous=0.0, coulomb=0.0))
+    arm = case.arm.map_joints(lambda j: replace(j, viscous=0.0, coulomb=0.0))
     peer, (q, qd, qdd), load = Pinocchio(arm), case.state, case.tip_wrench
     tau, M = peer.inverse_dynamics(q, qd, qdd, load), peer.mass_matrix(q)
     close(arm.inverse_dynamics(q, qd, qdd, load), tau, 1e-12)
@@ -189,7 +189,7 @@ def test_torque_is_inertia_coriolis_gravity_and_friction(n: int, seed: int) -> N
 def test_power_in_is_rate_of_energy(n: int, seed: int) -> None:
     with mpmath.workdps(60):
         case = tree_case(n, seed, actuators=True)
-        bare = replace(case, arm=case.arm.each_joint(lambda j: replace(j, viscous=0.0, coulomb=0.0)))
+        bare = replace(case, arm=case.arm.map_joints(lambda j: replace(j, viscous=0.0, coulomb=0.0)))
         mechanism, q, qd, qdd = exact(bare)
 
         def energy(t):
@@ -362,5 +362,5 @@ def test_lengths_and_drives_of_a_joint_of_several_freedoms_vary_by_their_names()
     name = "joint2.z"
     f = aw.compile(arm, "inverse_dynamics", vary=[f"{name}.viscous", f"{name}.y", f"{name}.z"])
     q, qd = arm.neutral, np.ones(arm.n)
-    changed = arm.each_joint(lambda j: replace(j, viscous=0.3, y=0.1, z=-0.2) if j.name == name else j)
+    changed = arm.map_joints(lambda j: replace(j, viscous=0.3, y=0.1, z=-0.2) if j.name == name else j)
     close(f(q, qd, qd, 0.3, 0.1, -0.2), changed.inverse_dynamics(q, qd, qd), 1e-12)

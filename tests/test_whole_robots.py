@@ -73,7 +73,7 @@ def test_whole_robots_agree_with_pinocchio(file: str, floating: bool) -> None:
     path = EXAMPLES / file
     if not path.exists():
         pytest.skip("not in this version of example-robot-data")
-    robot = bare(load(path, floating=floating).freed())
+    robot = bare(load(path, floating=floating).without_couplings())
     model = (
         pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(str(path))
     )
@@ -98,7 +98,7 @@ def test_whole_robots_agree_with_pinocchio(file: str, floating: bool) -> None:
 @pytest.mark.parametrize("file", ["talos_data/robots/talos_reduced.urdf", "panda_description/urdf/panda.urdf"])
 def test_every_link_of_a_file_is_a_frame(file: str) -> None:
     path = EXAMPLES / file
-    robot, model = load(path).freed(), pin.buildModelFromUrdf(str(path))
+    robot, model = load(path).without_couplings(), pin.buildModelFromUrdf(str(path))
     data, q = model.createData(), np.random.default_rng(0).uniform(-1, 1, robot.n)
     pin.framesForwardKinematics(model, data, there(model, q))
     poses = evaluate(robot, "link_poses", q[None])[0]

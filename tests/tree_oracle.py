@@ -32,7 +32,7 @@ of the derivative of a Jacobian."""
 
 def kinds_of(robot: aw.Robot) -> list[str]:
     """Of the joint before each link."""
-    return [robot.rows[i].kind or robot.rows[i].type for i in robot.carriers]
+    return [robot.rows[i].kind or robot.rows[i].type for i in robot.link_rows]
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Oracle:
         self.model.gravity.linear = np.array(robot.gravity)
         self.links: list[tuple[int, pin.SE3]] = []  # the joint that carries a link, and the link's frame from there
         for i, kind in enumerate(kinds_of(robot)):
-            row = robot.rows[robot.carriers[i] - robot.rows[robot.carriers[i]].freedom]
+            row = robot.rows[robot.link_rows[i] - robot.rows[robot.link_rows[i]].freedom]
             parent, there = self.links[robot.parents[i]] if robot.parents[i] >= 0 else (0, _se3(robot.base))
             joint = self._hung(parent, there * _placement(row), kind, f"{i}")
             frame = pin.SE3(TURNED if kind == "universal" else np.eye(3), np.zeros(3))

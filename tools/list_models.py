@@ -81,7 +81,7 @@ def deviation(path: Path, arm: aw.Robot) -> str:
     """From Pinocchio reading the same URDF, on 100 random states: the worst of torque, mass matrix and gravity."""
     if path.suffix != ".urdf":
         return "-"
-    ours = bare(arm.freed())
+    ours = bare(arm.without_couplings())
     try:
         theirs = Peer(path, floating=False)
     except ValueError:

@@ -106,7 +106,7 @@ def differences(robot: aw.Robot, model: Any, told: list[str], count: int) -> Ite
     without(model, told)
     yield from fixed_values(robot, model, disabled)
     yield from equations(robot, model, disabled, told)
-    tree = replace(robot.each_joint(lambda joint: replace(joint, coulomb=0.0)), loops=())
+    tree = replace(robot.map_joints(lambda joint: replace(joint, coulomb=0.0)), loops=())
     mujoco.mj_setConst(model, mujoco.MjData(model))
     model.body_sameframe[:] = 0  # or a body that is off by less than a micrometre would be centred in its frame
     model.opt.disableflags = disabled | FLAGS.mjDSBL_CONSTRAINT

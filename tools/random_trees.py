@@ -69,7 +69,7 @@ def differences(arm: aw.Robot, seed: int) -> Iterator[tuple[str, str, float]]:
         from armwright.study.peers.pinocchio import Pinocchio  # noqa: PLC0415
     except ImportError:
         return
-    bare = arm.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
+    bare = arm.map_joints(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
     peer, tip = Pinocchio(bare), load["tip_wrench"]
     torques = bare.inverse_dynamics(q, qd, qdd, tip)
     yield "inverse_dynamics", "Pinocchio", relative(peer.inverse_dynamics(q, qd, qdd, tip), torques)

@@ -148,7 +148,7 @@ def line(path: Path, floating: bool, count: int, worst: dict[str, float]) -> str
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            robot = bare(aw.load(path, floating=floating, visuals=False).freed())
+            robot = bare(aw.load(path, floating=floating, visuals=False).without_couplings())
             found = compared(robot, peer, count)
     except aw.ArmwrightError as error:
         return f"not loaded: {str(error).split(chr(10))[0]}"

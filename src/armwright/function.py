@@ -60,7 +60,7 @@ class Function:
         self._wanted = None if formulation is None else find(problem, formulation)
         self._record = record = problem_of(problem)
         if record.of_frame:
-            _ = robot.end
+            _ = robot.task_frame
         made = backend(target)
         self._form = strategy_of(
             record, robot, formulation is not None, vary, made.max_unrolled_joints, made.loop_sizes.get(record.name)
@@ -225,7 +225,7 @@ class Function:
         if names and not self._record.wrenches:
             raise InputError(f"{self.problem} does not depend on wrenches; leave {' and '.join(names)} out")
         if "tip_wrench" in names:
-            _ = self.robot.end
+            _ = self.robot.task_frame
 
     @property
     def operations(self) -> OperationCount:
@@ -391,7 +391,7 @@ def compile(  # noqa: A001  (the public name is aw.compile)
         raise InputError(f"{problem} does not depend on a frame; leave frame={frame!r} out")
     if isinstance(vary, str):
         raise InputError(f"vary = {vary!r}: expected a list of names, such as ['payload.mass']")
-    return Function(robot.seen_at(frame), problem, formulation, target, name, tuple(vary))
+    return Function(robot.with_task_frame(frame), problem, formulation, target, name, tuple(vary))
 
 
 def _dtype(dtype: Any, target: str) -> str:

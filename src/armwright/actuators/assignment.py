@@ -104,7 +104,7 @@ def fitted(
             max_velocity=drive.max_velocity,
         )
 
-    return replace(robot, links=tuple(links)).each_joint(driven)
+    return replace(robot, links=tuple(links)).map_joints(driven)
 
 
 def without_drives(robot: Robot, masses: Mapping[str, Any]) -> Robot:

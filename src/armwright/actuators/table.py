@@ -79,7 +79,7 @@ def with_table(robot: Robot, data: Mapping[str, Any], where: Where, folder: Path
 
     said = "; ".join(f"{name}: {drive.name}" for name, drive in chosen.items())
     source = f"{robot.source}\nwith actuators of {book.name}: {said}".strip()
-    return replace(equipped.each_joint(limited), source=source)
+    return replace(equipped.map_joints(limited), source=source)
 
 
 def _book(top: Reader, folder: Path) -> Catalogue:

@@ -184,7 +184,7 @@ def compare(
     """
     a, b = (_robot(which, packages) for which in (one, two))
     led = (a, b := in_link_order_of(b, a))
-    a, b = a.freed(), b.freed()
+    a, b = a.without_couplings(), b.without_couplings()
     for kind in ignore:
         if kind not in KINDS:
             raise unknown("kind of difference to ignore:", kind, KINDS)
@@ -264,7 +264,7 @@ class _Pair:
     def __init__(self, robots: tuple[Description, Description], tolerance: float) -> None:
         robots = _ended(*robots)
         self.robots, self.tolerance = robots, tolerance
-        self.a, self.b = a, b = robots[0].freed(), robots[1].freed()
+        self.a, self.b = a, b = robots[0].without_couplings(), robots[1].without_couplings()
         one, two = Skeleton.of(a), Skeleton.of(b)
         self.reach = max(one.reach, two.reach)
         self.skeletons = (one, two)
@@ -336,7 +336,7 @@ class _Pair:
         distance, angle = (x if x > 1e-12 else 0.0 for x in (shape.distance, shape.angle))
         much = f"{distance:.4g} m and {angle:.4g} rad"
         if shape.i == self.a.n:
-            on = "the last link" if self.a.tip in (None, len(self.a.links) - 1) else self.link(self.a.hand.link)
+            on = "the last link" if self.a.tip in (None, len(self.a.links) - 1) else self.link(self.a.tool_frame.link)
             return Difference("tool", "tool", f"the tool frames are {much} apart on {on}")
         if shape.i == 0:
             return Difference("base", "base", f"they stand {much} apart: mounted elsewhere, or another first frame")
@@ -350,7 +350,7 @@ class _Pair:
 
     def _carried(self, row: int) -> str:
         """The link that a joint carries, or the next one beyond where it is one of several freedoms."""
-        return "base" if row < 0 else self.link(next(i for i, carrier in enumerate(self.a.carriers) if carrier >= row))
+        return "base" if row < 0 else self.link(next(i for i, carrier in enumerate(self.a.link_rows) if carrier >= row))
 
     @staticmethod
     def _between(skeleton: Skeleton, i: int) -> tuple[float, float]:

@@ -43,7 +43,7 @@ def evaluated(f: Callable[..., object], robot: Description, *arrays: Array) -> A
 def bare(robot: AnyRobot) -> AnyRobot:
     """Without friction, rotors, springs and compensation, which other programs have in other forms or not at all."""
     weighing = replace(robot, links=tuple(replace(link, compensated_mass=0.0) for link in robot.links))
-    return weighing.each_joint(
+    return weighing.map_joints(
         lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0, spring_stiffness=0.0, spring_curve=())
     )
 

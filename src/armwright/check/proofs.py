@@ -121,7 +121,7 @@ def _definite(robot: Robot) -> Proof:
 def _conserved(robot: Robot) -> Proof:
     """Free fall without friction, from a random position and speed."""
     name = "energy is conserved"
-    falling = robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
+    falling = robot.map_joints(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
     q, qd, _ = _states(robot, 1, seed=2)
     try:
         run = simulate(falling, None, q[0], qd[0], FALL, every=FALL / 5, rtol=1e-10)
@@ -133,7 +133,7 @@ def _conserved(robot: Robot) -> Proof:
 
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
-    model, mechanism, state = replace(bare(robot).freed(), loops=()), robot.mechanism(), _states(robot)
+    model, mechanism, state = replace(bare(robot).without_couplings(), loops=()), robot.mechanism(), _states(robot)
     still = placed(replace(mechanism, loops=()), list(state[0].T))
     q, qd, qdd = (
         np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(still, list(x.T)))[1:], axis=-1, dtype=float)

@@ -83,7 +83,7 @@ class RobotOptions:
         if self.payload and massless:
             return arm.without_payload()
         if self.payload and arm.tip is not None:
-            _ask_of_fingers(arm.links[arm.tip].name, arm.rows[arm.carriers[arm.tip]].name)
+            _ask_of_fingers(arm.links[arm.tip].name, arm.rows[arm.link_rows[arm.tip]].name)
         return arm
 
     @property

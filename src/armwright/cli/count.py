@@ -97,7 +97,7 @@ def _published(n: int) -> tuple[Rows, dict[str, int]]:
 
 
 def _count_robot(arm: aw.Robot, json: bool) -> None:
-    types, chain = arm.freed().joint_types, arm.freed().mechanism().serial
+    types, chain = arm.without_couplings().joint_types, arm.without_couplings().mechanism().serial
     methods = counted(arm.n, arm.mechanism())
     order = list(dict.fromkeys(f.problem for f in methods))
     rows: Rows = [("problem", "formulation", *KINDS, *(("general mul", "general add") if chain else ()))]

@@ -133,14 +133,14 @@ def _frames(robot: Description) -> Iterator[str]:
     )
     if robot.base != IDENTITY_TRANSFORM:
         yield f"Frame 0 stands in the world at {_placed(robot.base)}"
-    at_zero, carriers = _at_zero(robot), robot.carriers
+    at_zero, carriers = _at_zero(robot), robot.link_rows
     for link, carrier in zip(robot.links, carriers, strict=True):
         where = ""
         if at_zero:
             stood = at_zero[carrier]
             where = f", at zero at {_triple(stood.position)}, x {_triple(row.x for row in stood.rotation)}"
         yield f"  link {shown(link.name)}, behind {shown(robot.rows[carrier].name)}{where}"
-    for frame in (*([] if robot.tip is None else [robot.hand]), *robot.frames):
+    for frame in (*([] if robot.tip is None else [robot.tool_frame]), *robot.frames):
         on = "the base" if frame.link < 0 else f"link {shown(robot.links[frame.link].name)}"
         yield f"  frame {shown(frame.name)}, on {on} at {_placed(frame.pose)}"
 

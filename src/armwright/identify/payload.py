@@ -185,7 +185,7 @@ def estimate_payload(
     empty = robot.without_payload()
     Y = regressor(empty, arrays["q"], arrays["qd"], arrays["qdd"])
     before = arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty) + sprung(empty, arrays["q"])
-    hand = robot.hand
+    hand = robot.tool_frame
     holding = Y[..., TEN * hand.link : TEN * (hand.link + 1)]
     W = holding @ in_frame(np.array(hand.pose))
     size = float(np.sqrt(np.mean(arrays["tau"] ** 2 + before**2)))

@@ -126,12 +126,12 @@ class Solver:
             raise InputError(f"inverse kinematics of {robot.name} would open its loops, which forces hold")
         if backend(target).search is not None:
             _check_whole(robot, target, path)
-        ends = [_moving(robot.frame(name)) for name in frames] or [robot.end]
+        ends = [_moving(robot.frame(name)) for name in frames] or [robot.task_frame]
         self.robot, self.nq, self.frames = robot, robot.nq, frames
         self.length = max(_reach(robot, end) for end in ends)
         turning = [_turns(robot, joint) for joint in robot.joints]
         ranges = tuple(_range(joint, turns and not path) for joint, turns in zip(robot.joints, turning, strict=True))
-        places = tuple((robot.carriers[end.link], pose_of(end.pose)) for end in ends)
+        places = tuple((robot.link_rows[end.link], pose_of(end.pose)) for end in ends)
         self.task = Task(orientations, self.length, ranges, tuple(joint.prismatic for joint in robot.joints), places)
         self.low, self.high = _by_entry(robot, [(joint.low, joint.high) for joint in ranges], (-math.inf, math.inf)).T
         self.turning = _by_entry(robot, turning, False)
@@ -412,7 +412,7 @@ def _moving(frame: Frame) -> Frame:
 def _reach(robot: Description, end: Frame) -> float:
     """The length of the outstretched way from the base to a frame, or 1 if it has none."""
     reach = float(np.linalg.norm(np.asarray(end.pose)[:3, 3]))
-    rows, way = robot.rows, set(robot.mechanism().inward_from(robot.carriers[end.link]))
+    rows, way = robot.rows, set(robot.mechanism().inward_from(robot.link_rows[end.link]))
     for joint in (row for i, row in enumerate(rows) if i in way):
         travel = [abs(joint.d + x) for x in _limits(joint) if joint.prismatic and math.isfinite(x)]
         reach += math.hypot(joint.a, joint.y, abs(joint.z) + max([abs(joint.d), *travel]))

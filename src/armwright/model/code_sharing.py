@@ -38,7 +38,7 @@ def shared_code(robot: Description, vary: tuple[str, ...] = (), moved: bool = Tr
     held = robot.payload is not None
     if any(name == "gravity" or name.startswith("payload.") for name in vary):
         return SharedCode(robot)
-    if held and any(name.startswith(f"{robot.links[robot.hand.link].name}.") for name in vary):
+    if held and any(name.startswith(f"{robot.links[robot.tool_frame.link].name}.") for name in vary):
         return SharedCode(robot)
     base = IDENTITY_TRANSFORM if moved else robot.base
     relative = replace(
@@ -51,7 +51,7 @@ def shared_code(robot: Description, vary: tuple[str, ...] = (), moved: bool = Tr
     names: tuple[str, ...] = (BASE_GRAVITY,)
     numbers = tuple(mechanism.gravity)
     if held:
-        body = mechanism.links[mechanism.solid[robot.hand.link]]
+        body = mechanism.links[mechanism.solid[robot.tool_frame.link]]
         names, numbers = (*names, TIP_BODY), (*numbers, body.mass, *body.moment, *body.origin_inertia)
     weight = sum(link.mass for link in mechanism.weighing.links)
     height = mechanism.base.rotation.T @ mechanism.base.position if moved else None

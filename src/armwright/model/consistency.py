@@ -65,7 +65,7 @@ def check_tree(robot: Description) -> None:
             where = f"frame {frame.name!r} is on link {frame.link}"
             raise ModelError(f"robot {robot.name!r}: {where}; expected -1 (the base) to {count - 1}")
     if robot.payload is not None or robot.tool != IDENTITY_TRANSFORM:
-        _ = robot.hand
+        _ = robot.tool_frame
     sizes = Counter((row.kind, i - row.freedom) for i, row in enumerate(robot.rows) if row.kind in FREEDOMS)
     for (kind, _), size in sizes.items():
         if size != FREEDOMS[kind]:

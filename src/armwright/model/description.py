@@ -1,7 +1,8 @@
-"""What a robot is: names, numbers and limits, frozen. Frames are the canonical ones (see `mechanism`)."""
+"""The description of a robot: names, numbers and limits, frozen, in canonical frames (see `mechanism`)."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -23,28 +24,32 @@ if TYPE_CHECKING:
 
 EARTH_GRAVITY: Triple = (0.0, 0.0, -9.81)
 JOINT_LETTERS = {"ball": "S", "free": "F", "planar": "L", "universal": "U", "cylindrical": "C", "helical": "H"}
-"""Of joints that are neither revolute nor prismatic."""
+"""Letters of the joint types other than revolute and prismatic."""
+
+FORMER_NAMES = {
+    "hand": "tool_frame", "end": "task_frame", "seen_at": "with_task_frame", "freed": "without_couplings",
+    "each_joint": "map_joints", "carriers": "link_rows",
+}  # fmt: skip
+"""Attributes of a description by their deprecated names."""
 
 
 @dataclass(frozen=True)
 class Description:
     """A robot: links, each with a parent (-1 for the base) and a joint before it.
 
-    `joints` are the freedoms that move by themselves: qd has one entry for each, and `n` is how many there are.
-    `followers` have a `mimic` and move with one of them. `rows` are both, one for each link, or several where a joint
-    has several freedoms. q has `nq` entries: one for each of `joints`, and one more for each ball, free or planar joint
-    (see `mechanism.Ball`).
+    `joints` are the independent freedoms: qd has one entry for each, `n` in all. `followers` have a `mimic` and move
+    with them. `rows` are both: one for each link, or several where a joint has several freedoms. q has `nq` entries:
+    one for each of `joints`, and one more for each ball, free or planar joint (see `mechanism.Ball`).
 
-    `flange` leads from the frame of link `tip` to where tools are mounted; `tool` stands after it. A tree with one link
-    on which nothing hangs has it as its tip; where there are several, `tip` is None until one is chosen. `frames` are
-    others that have a name; `seen`, where there is one, is looked at in place of the tool (`seen_at`). `loops` hold
-    links together (see `model.loop`).
-    `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
-    those of a link's visuals are link_poses(q)[i] @ pose.
-    `rated_payload` is what its maker says it can hold, kg, if known.
-    `source` says where its numbers come from, `licence` who holds rights in them and under which licence.
-    `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
-    "link: kind" for one link.
+    `flange` is the mounting frame of tools on link `tip`; `tool` is relative to it. By default the tip is the only link
+    that carries no other; with several such links it is None until one is chosen. `frames` are further named frames.
+    `seen`, if set, replaces the tool frame as `task_frame` (its name is a key of JSON output). `loops` close kinematic
+    loops (see `model.loop_closure`).
+    `base_visuals` are the fixed shapes in frame 0, whose pose is `base`: base @ pose in the world. Those of a link are
+    at link_poses(q)[i] @ pose.
+    `rated_payload` is the manufacturer's rating, kg, if known.
+    `source` names the origin of the numbers, `licence` the holder of the rights and the licence.
+    `accept` lists known problems that need no warning: kinds (see `problems`), or "link: kind" for one link.
     """
 
     name: str
@@ -75,7 +80,7 @@ class Description:
                 raise ModelError(f"{key} = {text!r} is not a text")
         if not self.joints:
             raise ModelError(f"robot {self.name!r} is empty: expected at least one joint and its link")
-        if (count := len(self.carriers)) != len(self.links):
+        if (count := len(self.link_rows)) != len(self.links):
             raise ModelError(f"robot {self.name!r} has {count} joints and {len(self.links)} links: expected equal")
         check_tree(self)
         check_mimics(self)
@@ -87,45 +92,55 @@ class Description:
 
     @cached_property
     def _hash(self) -> int:
-        """Of all but what a robot looks like, found once: what is made of a robot is kept under it."""
+        """The hash of all fields that matter for compiled code, computed once; it keys the caches."""
         return hash(tuple(getattr(self, field.name) for field in fields(Description) if field.hash is not False))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The robot without what was made of it: its mechanism, what it has compiled."""
+        """Return the fields alone, without the cached mechanism and compiled functions."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take the numbers of a pickle, checked as those of any robot."""
+        """Set the fields from a pickle and check them as those of any robot."""
         vars(self).update(state)
         for part in (*self.links, *((self.payload,) if self.payload else ())):
             part.__post_init__()
         self.__post_init__()
 
+    if not TYPE_CHECKING:  # for mypy a renamed attribute is an error
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute by its former name, with a DeprecationWarning."""
+            if name not in FORMER_NAMES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            new = FORMER_NAMES[name]
+            warnings.warn(f"Robot.{name} goes in 0.4; use Robot.{new}", DeprecationWarning, stacklevel=2)
+            return getattr(self, new)
+
     @property
     def n(self) -> int:
-        """The number of coordinates, entries of qd: of freedoms that do not follow another."""
+        """The number of independent freedoms, entries of qd."""
         return len(self.joints)
 
     @property
     def nq(self) -> int:
-        """The number of entries of q: one more than of qd for each ball, free or planar joint."""
+        """The number of entries of q: that of qd, and one for each ball, free or planar joint."""
         return self.n + len(self.balls)
 
     @cached_property
     def entries(self) -> tuple[int, ...]:
-        """Which entry of q goes with each of `joints`; with those of a ball some entry of that ball."""
+        """The entry of q for each of `joints`; for a freedom of a ball, some entry of that ball."""
         return tuple(entry(self.balls, i) for i in range(self.n))
 
     @property
     def neutral(self) -> Array:
-        """The position at which every freedom is at zero: zeros, and the quaternion (0, 0, 0, 1) of a ball joint."""
+        """The position with every freedom at zero, shape (nq,); the quaternion of a ball joint is (0, 0, 0, 1)."""
         q = np.zeros(self.nq)
         for ball in self.balls:
             q[ball.unit_vector.start if ball.kind == "planar" else ball.unit_vector.stop - 1] = 1.0
         return q
 
     def unit(self, q: Array) -> Array:
-        """Positions (..., nq) with every quaternion in them made one of unit length."""
+        """Return positions (..., nq) with every quaternion scaled to unit length. A zero one raises an InputError."""
         q = np.array(q, dtype=float)
         for ball in self.balls:
             length = np.linalg.norm(q[..., ball.unit_vector], axis=-1, keepdims=True)
@@ -139,8 +154,8 @@ class Description:
         return q
 
     @property
-    def hand(self) -> Frame:
-        """The tool frame, or, where no tip has been chosen, an error that names the tips."""
+    def tool_frame(self) -> Frame:
+        """The tool frame. Raises an InputError that lists the tips if none is chosen."""
         if self.tip is None:
             names = [self.links[i].name for i in leaves(self.parents)]
             raise InputError(
@@ -151,37 +166,37 @@ class Description:
         return Frame("tool", self.tip, compose(self.flange, self.tool))
 
     @property
-    def end(self) -> Frame:
-        """What poses, Jacobians and tip wrenches are of: the frame that is looked at, else the tool frame."""
-        return self.hand if self.seen is None else self.seen
+    def task_frame(self) -> Frame:
+        """The frame of poses, Jacobians and tip wrenches: by default the tool frame."""
+        return self.tool_frame if self.seen is None else self.seen
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """The names that `frame=` knows: those of `frames`, of the links, and "tool"."""
+        """The names that `frame=` accepts: those of `frames`, of the links, and "tool"."""
         return tuple(self._named_frames)
 
     @cached_property
     def _named_frames(self) -> dict[str, Frame]:
         links = [Frame(link.name, i) for i, link in enumerate(self.links)]
-        tool = [] if self.tip is None else [self.hand]
+        tool = [] if self.tip is None else [self.tool_frame]
         known: dict[str, Frame] = {}
         for frame in (*self.frames, *links, *tool):
             known.setdefault(frame.name, frame)
         return known
 
     def frame(self, name: str) -> Frame:
-        """The frame of that name: one of `frames`, else that of a link, else the tool's."""
+        """Return the frame of that name: of `frames`, else of a link, else the tool frame."""
         if not isinstance(name, str) or name not in self._named_frames:
             raise unknown(f"frame of {self.name}:", name, self.frame_names)
         return self._named_frames[name]
 
-    def seen_at(self, name: str | None) -> Self:
-        """The robot looked at another frame than its tool: poses, Jacobians and tip wrenches are of that one."""
+    def with_task_frame(self, name: str | None) -> Self:
+        """Return the robot with another task frame, by its name; None keeps the present one."""
         return self if name is None else replace(self, seen=self.frame(name))
 
     @cached_property
     def balls(self) -> tuple[Ball, ...]:
-        """The joints whose q has one entry more than their qd."""
+        """The ball, free and planar joints, whose q has one entry more than their qd."""
         found, coordinate = list[Ball](), 0
         for i, row in enumerate(self.rows):
             if row.kind in FREEDOMS and row.freedom == 0:
@@ -190,14 +205,14 @@ class Description:
         return tuple(found)
 
     @property
-    def carriers(self) -> tuple[int, ...]:
-        """Which of `rows` each link hangs on: the last freedom of its joint."""
+    def link_rows(self) -> tuple[int, ...]:
+        """The number of the row that carries each link: the last freedom of its joint."""
         rows = self.rows
         return tuple(i for i in range(len(rows)) if i + 1 == len(rows) or rows[i + 1].freedom == 0)
 
     @property
     def rows(self) -> tuple[JointModel, ...]:
-        """The joint before each link, followers among them."""
+        """All freedoms, followers included, in the order of the links."""
         if not self.followers:
             return self.joints
         placed = {follower.mimic.place: follower for follower in self.followers if follower.mimic}
@@ -206,7 +221,7 @@ class Description:
 
     @property
     def drives(self) -> tuple[Drive, ...]:
-        """What moves each of `rows`; empty if each is a coordinate of q and qd."""
+        """The drive of each of `rows`; empty if each is a coordinate of q and qd."""
         if not (self.followers or self.balls):
             return ()
         place = {joint.name: i for i, joint in enumerate(self.joints)}
@@ -224,28 +239,28 @@ class Description:
 
     @property
     def joint_types(self) -> str:
-        """A letter for each joint that does not follow another, base to tip: R revolute, P prismatic (`LETTERS`)."""
+        """A letter for each independent joint, base to tip: R revolute, P prismatic, others by `JOINT_LETTERS`."""
         return "".join(
             JOINT_LETTERS.get(joint.kind, "P" if joint.prismatic else "R") for joint in self.joints if not joint.freedom
         )
 
-    def each_joint(self, change: Callable[[JointModel], JointModel]) -> Self:
-        """The robot with every joint, followers too, changed."""
+    def map_joints(self, change: Callable[[JointModel], JointModel]) -> Self:
+        """Return the robot with `change` applied to every joint, followers included."""
         return replace(self, joints=tuple(map(change, self.joints)), followers=tuple(map(change, self.followers)))
 
-    def freed(self) -> Self:
-        """The robot with every joint moving by itself."""
+    def without_couplings(self) -> Self:
+        """Return the robot with all joints independent, without followers and loops."""
         if not self.followers:
             return self
         return replace(self, joints=tuple(replace(row, mimic=None) for row in self.rows), followers=(), loops=())
 
     def mechanism(self, number: Callable[[float], Scalar] = float) -> Mechanism:
-        """Its mechanics with every number turned into a scalar, e.g. `numpy.float32` or `mpmath.mpf`."""
+        """Return the mechanism with every number turned into a scalar, such as `numpy.float32` or `mpmath.mpf`."""
         return self._floats if number is float else mechanism_of(self, number)
 
     @cached_property
     def _floats(self) -> Mechanism:
-        """The mechanism that tracing asks for again and again."""
+        """The mechanism in floats, which tracing needs often."""
         return mechanism_of(self, float)
 
 

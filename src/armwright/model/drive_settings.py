@@ -99,7 +99,7 @@ def with_drives(robot: AnyDescription, where: str, **given: Any) -> AnyDescripti
             if name in without and field == "limits":
                 row.fail(key, f"{key} = {own!r}: a {joint.kind} joint has no limits; expected None")
             changes.setdefault(name, {})[field] = read(row, joint)
-    return robot.each_joint(lambda joint: replace(joint, **changes.get(joint.name, {})))
+    return robot.map_joints(lambda joint: replace(joint, **changes.get(joint.name, {})))
 
 
 def _reader(key: str, value: Any, joint: JointModel, where: str) -> Reader:

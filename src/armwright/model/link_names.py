@@ -19,11 +19,11 @@ BASE_NAME = "base"
 
 @dataclass(frozen=True)
 class LinkNames:
-    """The links of a table in order; the first is the base itself, if it `floats`. `called` is what the base is."""
+    """The links of a table in order; the first is the base itself, if it `floats`. `base_name` is what the base is."""
 
     names: tuple[str, ...]
     floats: bool = False
-    called: str = BASE_NAME
+    base_name: str = BASE_NAME
 
     @property
     def base(self) -> int:
@@ -42,17 +42,17 @@ class LinkNames:
             if not self.base <= place < len(self.names):
                 row.fail(key, f"{key} = {value}: expected 0 for the base, or a link by its number, up to {self.rows}")
             return place
-        if isinstance(value, str) and value in (BASE_NAME, self.called):
+        if isinstance(value, str) and value in (BASE_NAME, self.base_name):
             return self.base
         if not isinstance(value, str):
             row.fail(key, f"{key} = {value!r}: expected the name of a link, its number from 1 on, or 'base'")
-        row.fail(key, str(unknown(f"link, the {key}:", value, dict.fromkeys((BASE_NAME, self.called, *self.names)))))
+        row.fail(key, str(unknown(f"link, the {key}:", value, dict.fromkeys((BASE_NAME, self.base_name, *self.names)))))
 
     @property
     def rows(self) -> int:
         return len(self.names) - self.floats
 
-    def said(self, place: int) -> str | int:
+    def reference(self, place: int) -> str | int:
         """What `find` finds this link by: its name, where no other has it."""
         if place >= 0 and self._places[self.names[place]] == [place]:
             return self.names[place]

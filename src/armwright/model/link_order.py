@@ -35,4 +35,4 @@ def in_link_order_of(robot: AnyDescription, other: Description) -> AnyDescriptio
 def _rows_by_link(robot: Description) -> list[tuple[JointModel, ...]]:
     """The rows before each link."""
     rows = robot.rows
-    return [rows[end - rows[end].freedom : end + 1] for end in robot.carriers]
+    return [rows[end - rows[end].freedom : end + 1] for end in robot.link_rows]

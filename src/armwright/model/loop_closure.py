@@ -77,7 +77,7 @@ class _OpenLoop:
     def __post_init__(self) -> None:
         self.mechanism = self.robot.mechanism()
         self.names = [row.name for row in self.robot.rows]
-        carriers = self.robot.carriers
+        carriers = self.robot.link_rows
         links = tuple(carriers[i] if i >= 0 else -1 for i in self.loop.links)
         self.ways = self.mechanism.between((links[0], links[1]))
         self.inside = [i for way in self.ways for i in way]

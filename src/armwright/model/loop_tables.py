@@ -90,7 +90,7 @@ def _pose(robot: Description, entry: Reader, place: Any, link: int, frames: Mapp
 
 def _unactuated(robot: Description, loop: LoopModel) -> tuple[str, ...]:
     """The joints of a loop that no motor moves: those whose largest torque is zero."""
-    mechanism, carriers = robot.mechanism(), robot.carriers
+    mechanism, carriers = robot.mechanism(), robot.link_rows
     one, two = (carriers[i] if i >= 0 else -1 for i in loop.links)
     inside = [robot.rows[i] for way in mechanism.between((one, two)) for i in way]
     return tuple(row.name for row in inside if row.max_torque == 0 and row.mimic is None)
@@ -104,7 +104,7 @@ def loop_tables(robot: Description) -> Iterator[dict[str, Any]]:
             terms = dict(follower.mimic.leaders)
             yield {"kind": "differential", "joint": follower.name, "terms": terms, "offset": follower.mimic.offset}
     for loop in robot.loops:
-        names = [links.said(i) for i in loop.links]
+        names = [links.reference(i) for i in loop.links]
         row = {"name": loop.name, "kind": "weld" if loop.weld else "point", "links": names, "at": loop.poses}
         yield {**row, "dependent": loop.dependent, "reference": dict(loop.reference)}
 

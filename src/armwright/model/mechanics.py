@@ -23,15 +23,15 @@ _NO_BODY = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
 def mechanism_of(robot: Description, number: Callable[[float], Scalar]) -> Mechanism:
     """Return the mechanism of a robot, with every number turned into a scalar."""
     base = pose_of(robot.base, number)
-    rows, carriers = robot.rows, robot.carriers
+    rows, carriers = robot.rows, robot.link_rows
     links, parents = [_NO_BODY] * len(rows), list(range(-1, len(rows) - 1))
     for i, (link, parent) in enumerate(zip(robot.links, robot.parents, strict=True)):
         links[carriers[i]] = link.body(number)
         parents[carriers[i] - rows[carriers[i]].freedom] = carriers[parent] if parent >= 0 else -1
     if robot.payload is not None:
-        place, pose = carriers[robot.hand.link], pose_of(robot.hand.pose, number)
+        place, pose = carriers[robot.tool_frame.link], pose_of(robot.tool_frame.pose, number)
         links[place] = composite([links[place], payload_on_link(robot.payload, pose, number)])
-    end = None if robot.seen is None and robot.tip is None else robot.end
+    end = None if robot.seen is None and robot.tip is None else robot.task_frame
     return Mechanism(
         joints=tuple(_joint(row, number) for row in rows),
         links=tuple(links),
@@ -54,7 +54,7 @@ def _compensated(robot: Description, number: Callable[[float], Scalar]) -> tuple
     if not any(link.compensated_mass for link in robot.links):
         return ()
     parts = [_NO_BODY] * len(robot.rows)
-    for place, link in zip(robot.carriers, robot.links, strict=True):
+    for place, link in zip(robot.link_rows, robot.links, strict=True):
         if link.compensated_mass:
             com = Vector(*map(number, link.compensated_com))
             parts[place] = replace(_NO_BODY, mass=number(link.compensated_mass), com=com)
@@ -63,7 +63,7 @@ def _compensated(robot: Description, number: Callable[[float], Scalar]) -> tuple
 
 def _loop(robot: Description, loop: LoopModel, number: Callable[[float], Scalar]) -> Loop:
     names = [row.name for row in robot.rows]
-    one, two = (robot.carriers[i] if i >= 0 else -1 for i in loop.links)
+    one, two = (robot.link_rows[i] if i >= 0 else -1 for i in loop.links)
     ends = (pose_of(loop.poses[0], number), pose_of(loop.poses[1], number))
     return Loop((one, two), ends, loop.weld, tuple(names.index(name) for name in loop.dependent), loop.assembly)
 

@@ -124,7 +124,7 @@ def _branches(robot: Description) -> list[str]:
     lines, waiting = ["base"], [(i, "", i == children[-1][-1]) for i in reversed(children[-1])]
     while waiting:
         i, margin, last = waiting.pop()
-        row = robot.rows[robot.carriers[i]]
+        row = robot.rows[robot.link_rows[i]]
         lines.append(
             f"{margin}{'`-' if last else '|-'} {shown(robot.links[i].name)}: {shown(_named(row))}, {_kind(row)}"
         )
@@ -132,7 +132,7 @@ def _branches(robot: Description) -> list[str]:
         way = i
         while len(own := children.get(way, [])) == 1:
             way = own[0]
-            row = robot.rows[robot.carriers[way]]
+            row = robot.rows[robot.link_rows[way]]
             lines.append(f"{inner}{shown(robot.links[way].name)}: {shown(_named(row))}, {_kind(row)}")
         waiting += [(j, inner, j == own[-1]) for j in reversed(own)]
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -135,6 +136,11 @@ class Payload:
         both = composite([self.body(float), other.body(float)])
         xx, xy, xz = (triple(row) for row in both.inertia.matrix)
         return Payload(both.mass, triple(both.com), (xx, xy, xz))
+
+    def beside(self, other: Payload) -> Payload:
+        """Return `combined(other)`; a deprecated name."""
+        warnings.warn("Payload.beside goes in 0.4; use combined", DeprecationWarning, stacklevel=2)
+        return self.combined(other)
 
     def body(self, number: Callable[[float], Scalar]) -> Link:
         """Return the rigid body, with every number turned into a scalar."""

@@ -145,18 +145,18 @@ def mechanism_with(robot: Description, values: Mapping[str, Sequence[Scalar]]) -
     for i, model in zip(plain.solid, robot.links, strict=True):
         links[i] = _link(plain.bodies[i], model.name, values)
     if robot.payload is not None or any(name.startswith("payload.") for name in values):
-        hand = pose_of(robot.hand.pose)
+        hand = pose_of(robot.tool_frame.pose)
         numbers = payload_on_link(
             robot.payload or Payload(0.0), hand, float, lambda body: _link(body, "payload", values)
         )
-        place = plain.solid[robot.hand.link]
+        place = plain.solid[robot.tool_frame.link]
         last = links[place]
         links[place] = MomentLink(
             last.mass + numbers.mass, last.moment + numbers.moment, last.origin_inertia + numbers.origin_inertia
         )
     if TIP_BODY in values:
         mass, *rest = values[TIP_BODY]
-        links[plain.solid[robot.hand.link]] = MomentLink(mass, Vector(*rest[:3]), Symmetric(*rest[3:]))
+        links[plain.solid[robot.tool_frame.link]] = MomentLink(mass, Vector(*rest[:3]), Symmetric(*rest[3:]))
     gravity = Vector(*values[BASE_GRAVITY]) if BASE_GRAVITY in values else plain.gravity
     if "gravity" in values:
         gravity = plain.base.rotation.T @ Vector(*values["gravity"])

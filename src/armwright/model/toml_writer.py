@@ -24,15 +24,15 @@ def toml_text(robot: Description) -> str:
     """The robot as TOML, in the modified convention; numbers are written so that they read back bit for bit."""
     links = LinkNames(tuple(link.name for link in robot.links))
     parts = ["\n".join(_top(robot, links))]
-    rows, carriers = robot.rows, robot.carriers
+    rows, carriers = robot.rows, robot.link_rows
     for i, (link, last) in enumerate(zip(robot.links, carriers, strict=True)):
         row: dict[str, Any] = {"name": link.name}
         if robot.parents[i] != i - 1:
-            row["parent"] = links.said(robot.parents[i])
+            row["parent"] = links.reference(robot.parents[i])
         row |= joint_row(rows[last - rows[last].freedom : last + 1])
         parts.append("\n".join(["[[link]]", *_body(link, row), *_visuals(link.visuals)]))
     for frame in robot.frames:
-        said: dict[str, Any] = {"name": frame.name, "link": links.said(frame.link)}
+        said: dict[str, Any] = {"name": frame.name, "link": links.reference(frame.link)}
         said |= {"pose": frame.pose} if frame.pose != IDENTITY_TRANSFORM else {}
         parts.append("\n".join(["[[frame]]", *_keys(said)]))
     for loop in loop_tables(robot):
@@ -66,7 +66,7 @@ def _top(robot: Description, links: LinkNames) -> Iterator[str]:
         if transform != IDENTITY_TRANSFORM:
             yield f"{key} = {_value(transform)}"
     if robot.tip is not None and robot.tip != only_leaf(robot.parents):
-        yield f"tip = {_value(links.said(robot.tip))}"
+        yield f"tip = {_value(links.reference(robot.tip))}"
     if robot.rated_payload is not None:
         yield f"rated_payload = {_value(robot.rated_payload)}"
     if robot.accept:

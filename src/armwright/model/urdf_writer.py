@@ -59,7 +59,7 @@ class _Writer:
     def _own(self, i: int) -> Array:
         """The frame of the file that a link is from, if it can be written: the axis of the joint goes through it."""
         frames = [frame for frame in self.robot.frames if (frame.name, frame.link) == (self.names[i], i)]
-        T, joint = np.asarray(frames[0].pose) if frames else np.eye(4), self.robot.rows[self.robot.carriers[i]]
+        T, joint = np.asarray(frames[0].pose) if frames else np.eye(4), self.robot.rows[self.robot.link_rows[i]]
         on_axis = joint.prismatic or not np.any(T[:2, 3])
         return T if on_axis and joint.kind not in FREEDOMS else np.eye(4)
 
@@ -76,7 +76,7 @@ class _Writer:
     def _link(self, i: int) -> None:
         """A link and its joint, or its joints with links without mass between them."""
         robot, name, T = self.robot, self.names[i], self.turns[i]
-        last, above = robot.carriers[i], robot.parents[i]
+        last, above = robot.link_rows[i], robot.parents[i]
         first = last - robot.rows[last].freedom
         parent = self.base if above < 0 else self.names[above]
         before = np.asarray(robot.base) if above < 0 else inverse(self.turns[above])
@@ -103,7 +103,7 @@ class _Writer:
         """The tool with what it holds, and the frames that are not those of links."""
         robot, taken = self.robot, [self.base, *self.names]
         frames = [frame for frame in robot.frames if not self._is_there(frame)]
-        tools = [] if robot.tip is None else [replace(robot.hand, name="tool")]
+        tools = [] if robot.tip is None else [replace(robot.tool_frame, name="tool")]
         names = unique_names([*taken, *(frame.name for frame in (*frames, *tools))])[len(taken) :]
         joint_names = unique_names([*(joint.name for joint in self.joints), *(f"{name}_joint" for name in names)])
         for frame, name, joint in zip((*frames, *tools), names, joint_names[len(self.joints) :], strict=True):

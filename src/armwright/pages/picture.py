@@ -57,7 +57,7 @@ def picture(run: Run) -> dict[str, Any]:
         "made": seen.made,
         "notes": [shown(note) for note in seen.notes],
         "base": np.asarray(robot.base, dtype=float).ravel().tolist(),
-        "free": any(robot.rows[i].kind == "free" for i in robot.carriers),
+        "free": any(robot.rows[i].kind == "free" for i in robot.link_rows),
         "directions": [direction.tolist() for direction in directions(robot.gravity)],
         "floor": floor_below(robot, seen, run.q[0]),
         "links": len(robot.links),
@@ -75,7 +75,7 @@ def _joints_before(robot: Robot) -> list[dict[str, Any]]:
     """Of the joint before each link: which of the robot's joints it is, -1 where it follows others, and its kind."""
     place = {joint.name: i for i, joint in enumerate(robot.joints)}
     found = []
-    for carrier in robot.carriers:
+    for carrier in robot.link_rows:
         row = robot.rows[carrier]
         kind = row.kind or ("prismatic" if row.prismatic else "revolute")
         found.append({"joint": -1 if row.mimic else place[row.name], "kind": kind})
@@ -175,8 +175,8 @@ def _ghost(run: Run, pick: Array, size: float) -> str | None:
 def _tracks(robot: Robot) -> list[list[float]]:
     """What leaves a line behind it, a link and a place on it: the tool, else a base that floats, else the ends."""
     if robot.tip is not None:
-        return [[robot.tip, *np.asarray(robot.hand.pose, dtype=float)[:3, 3].tolist()]]
-    free = [i for i, carrier in enumerate(robot.carriers) if robot.rows[carrier].kind == "free"]
+        return [[robot.tip, *np.asarray(robot.tool_frame.pose, dtype=float)[:3, 3].tolist()]]
+    free = [i for i, carrier in enumerate(robot.link_rows) if robot.rows[carrier].kind == "free"]
     return [[i, *robot.links[i].com] for i in free or _leaves(robot)]
 
 

@@ -53,7 +53,7 @@ class CompiledRobot(ChangeableRobot):
             return self
         views: dict[str, Self] = self._views
         if not isinstance(frame, str) or frame not in views:
-            views[frame] = self.seen_at(frame)
+            views[frame] = self.with_task_frame(frame)
         return views[frame]
 
     def _view_and_axes(self, frame: str | None, axes: str) -> tuple[Self, str]:

@@ -52,7 +52,7 @@ def _payload_tensor_problems(payload: BodyFacts) -> Iterator[Problem]:
 def _all_problems(robot: Description) -> list[Problem]:
     facts = robot_facts(robot)
     parts: list[Facts] = []
-    bodies = dict(zip(robot.carriers, facts.bodies, strict=True))
+    bodies = dict(zip(robot.link_rows, facts.bodies, strict=True))
     for i, (joint, angles) in enumerate(zip(facts.joints, angle_facts(robot), strict=True)):
         parts += joint, *angles, *([bodies[i]] if i in bodies else [])
     found = [*find_problems(*parts)]

@@ -47,7 +47,7 @@ def robot_facts(robot: Description) -> RobotFacts:
 def _joints(robot: Description, sizes: Sizes, misplaced: set[int]) -> Iterator[JointFacts]:
     """Yield the joints; the gap between well-placed centres of mass is a lower bound of the distance of joints."""
     lengths = list(sizes.joints)
-    for i, (carrier, parent) in enumerate(zip(robot.carriers, robot.parents, strict=True)):
+    for i, (carrier, parent) in enumerate(zip(robot.link_rows, robot.parents, strict=True)):
         if sizes.gaps[i] > MAX_LINK_LENGTH and not {i, parent} & misplaced:  # with parallel axes no frame need be far
             lengths[carrier - robot.rows[carrier].freedom] = sizes.gaps[i]
     for row, length in zip(robot.rows, lengths, strict=True):
@@ -77,7 +77,7 @@ def _bodies(robot: Description, sizes: Sizes) -> list[BodyFacts]:
 
 def _rotates_on_base(robot: Description, link: int) -> bool:
     """Return whether a link stands on the base and can only rotate about z."""
-    row = robot.rows[robot.carriers[link]]
+    row = robot.rows[robot.link_rows[link]]
     return robot.parents[link] < 0 and not (row.prismatic or row.kind)
 
 
@@ -92,7 +92,7 @@ def angle_facts(robot: Description) -> Iterator[list[AngleFacts]]:
     for i, row in enumerate(robot.rows):
         found = [("gamma", row.gamma), ("alpha", row.alpha), ("theta", row.theta)]
         ends = [("base", robot.base)] if i == 0 else []
-        if robot.tip is not None and i == robot.carriers[robot.tip]:
+        if robot.tip is not None and i == robot.link_rows[robot.tip]:
             ends += [("flange", robot.flange), ("tool", robot.tool)]
         found += [(f"angle of the {key}", angle) for key, T in ends for angle in _rotation_angle(T)]
         if row.mimic is not None and not (row.prismatic or row.mimic.others or row.mimic.loop):
@@ -139,7 +139,7 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
     not make the others look too heavy. Of all links and of those that are not minor, the milder result counts.
     """
     rows = robot.rows
-    tools = {} if robot.tip is None else {robot.tip: np.asarray(robot.hand.pose)[:3, 3]}
+    tools = {} if robot.tip is None else {robot.tip: np.asarray(robot.tool_frame.pose)[:3, 3]}
     n = len(coms)
     near = np.array([math.hypot(*com) for com in coms])  # distance from the frames of its joints and the tool
     gaps = np.zeros(n)
@@ -147,7 +147,7 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
     for tip, tool in tools.items():
         off[tip] = math.hypot(*(tool - coms[tip]))
         near[tip] = min(near[tip], off[tip])
-    for i, (carrier, parent) in enumerate(zip(robot.carriers, robot.parents, strict=True)):
+    for i, (carrier, parent) in enumerate(zip(robot.link_rows, robot.parents, strict=True)):
         first = carrier - rows[carrier].freedom
         row = rows[first]
         if parent >= 0:

@@ -115,7 +115,7 @@ def torque_in_millimetres(robot: RobotFacts) -> Iterator[Doubt]:
 
 def far_frames(robot: Description) -> Iterator[Doubt]:
     """Doubt a tool or a named frame that is far from its link; one doubt per link."""
-    tools = [] if robot.tip is None else [robot.hand]
+    tools = [] if robot.tip is None else [robot.tool_frame]
     doubted = set[int]()
     for frame in (*tools, *robot.frames):
         if frame.link < 0 or frame.link in doubted:
@@ -198,7 +198,7 @@ def gravity(robot: RobotFacts) -> Iterator[Doubt]:
 
 def coaxial_joints(robot: Description) -> Iterator[Doubt]:
     """Doubt neighbouring joints that rotate about the same line, or slide along parallel ones, and are not coupled."""
-    rows, carriers = robot.rows, robot.carriers
+    rows, carriers = robot.rows, robot.link_rows
     for carrier, parent in zip(carriers, robot.parents, strict=True):
         before, joint = rows[carriers[parent]], rows[carrier]
         if parent < 0 or before.mimic or joint.mimic or before.kind or joint.kind:  # telescopes, balls
@@ -233,7 +233,7 @@ def massless_motion(robot: Description) -> Iterator[Doubt]:
         return
     names = ", ".join(robot.joints[i].name for i in massless)
     row = next(i for i, coordinate in enumerate(driving_coordinates(robot)) if coordinate in massless)
-    inmost = next(i for i, carrier in enumerate(robot.carriers) if carrier >= row)
+    inmost = next(i for i, carrier in enumerate(robot.link_rows) if carrier >= row)
     beyond = {inmost}
     for i, parent in enumerate(robot.parents):
         beyond |= {i} if parent in beyond else set()

@@ -289,7 +289,7 @@ def called(watched: RobotEvent, robot: Description, layout: Layout) -> python.Ev
     mechanism = robot.mechanism()
 
     def seen(frame: str | None) -> Mechanism:
-        return robot.seen_at(frame).mechanism()
+        return robot.with_task_frame(frame).mechanism()
 
     def function(t: Any, y: Array) -> Any:
         parts = layout.split(y)

@@ -128,7 +128,11 @@ def equations_of_motion(
     if events is not None:
 
         def seen(frame: str | None) -> Mechanism:
-            return mechanism_with(robot.seen_at(frame), values) if values else robot.seen_at(frame).mechanism()
+            return (
+                mechanism_with(robot.with_task_frame(frame), values)
+                if values
+                else robot.with_task_frame(frame).mechanism()
+            )
 
         watched, levels = watched_values(events, graph, at._replace(mechanism=mechanism), seen)
         parameters += tuple(levels)

@@ -254,7 +254,7 @@ def with_smooth_friction(robot: Robot, smooth: float = SMOOTHING_SPEED) -> Robot
 @lru_cache(maxsize=32)
 def _rounded(robot: Robot, smooth: float) -> Robot:
     """The same one for an equal robot, so that it is traced once."""
-    return robot.each_joint(lambda joint: replace(joint, smooth=joint.smooth or smooth))
+    return robot.map_joints(lambda joint: replace(joint, smooth=joint.smooth or smooth))
 
 
 def supported_options(integrator: str, stepped: bool) -> tuple[str, ...]:

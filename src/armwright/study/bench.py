@@ -235,7 +235,7 @@ def _program(job: Job) -> str:
 
 def _of_peers(arm: Robot, states: RandomStates, folder: Path) -> tuple[list[Job], list[str]]:
     """The jobs of every peer that is installed and takes this robot, and why the others do not."""
-    if arm.freed().joint_types != arm.joint_types:
+    if arm.without_couplings().joint_types != arm.joint_types:
         return [], [f"{peer}: its {arm.name} has no joints that move together" for peer in PEERS]
     jobs: list[Job] = []
     left_out = []

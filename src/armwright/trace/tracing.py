@@ -95,8 +95,8 @@ class TraceChoice(NamedTuple):
 class TraceRequest(NamedTuple):
     """What is to be traced: a problem of a robot, the wrenches and robot parameters that are further arguments.
 
-    `loads` are "tip_wrench" and "link_wrenches"; `vary` are names of `model.robot_parameters`. With `looped`, formulations
-    leave their systems of equations to a loop if they can (`trace.outlined_equations`).
+    `loads` are "tip_wrench" and "link_wrenches"; `vary` are names of `model.robot_parameters`. With `looped`,
+    formulations leave their systems of equations to a loop if they can (`trace.outlined_equations`).
     """
 
     problem: str

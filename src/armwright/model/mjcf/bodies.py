@@ -44,7 +44,7 @@ class MjcfBody:
 def mjcf_bodies(robot: Description) -> list[MjcfBody]:
     """Every link as a body; the names of joints are distinct."""
     found, rows = list[MjcfBody](), robot.rows
-    for parent, last in zip(robot.parents, robot.carriers, strict=True):
+    for parent, last in zip(robot.parents, robot.link_rows, strict=True):
         before = np.asarray(robot.base) if parent < 0 else np.eye(4)
         freedoms = rows[last - rows[last].freedom : last + 1]
         several = freedoms[0].kind in FREEDOMS

@@ -75,14 +75,16 @@ def mjcf_text(robot: Description) -> str:
     for i, link in enumerate(robot.links):
         body = _body(bodies[robot.parents[i] + 1], names[i], placed[i].pose)
         _inertial(body, link.mass, link.com, _physical_tensor(robot, i))
-        _compensate(body, link, f"{names[i]}_compensated", np.asarray(robot.hand.pose) if i == robot.tip else np.eye(4))
+        _compensate(
+            body, link, f"{names[i]}_compensated", np.asarray(robot.tool_frame.pose) if i == robot.tip else np.eye(4)
+        )
         for joint in placed[i].joints:
             _joint(body, joint)
         _add_visuals(body, link.visuals, np.eye(4))
         bodies.append(body)
     if robot.payload is not None:
         names.append(unused_name("payload", names))
-        held = _body(bodies[robot.hand.link + 1], names[-1], np.asarray(robot.hand.pose))
+        held = _body(bodies[robot.tool_frame.link + 1], names[-1], np.asarray(robot.tool_frame.pose))
         _inertial(held, robot.payload.mass, robot.payload.com, robot.payload.inertia)
     _sites(robot, bodies, unused_name("tool", names))
     _add_couplings(root, placed)
@@ -108,7 +110,7 @@ def _check_depth(robot: Description) -> None:
 
 def _sites(robot: Description, bodies: Sequence[ET.Element], tool: str) -> None:
     """The tool, where there is one, and every frame that has a name."""
-    frames = [*([] if robot.tip is None else [replace(robot.hand, name=tool)]), *robot.frames]
+    frames = [*([] if robot.tip is None else [replace(robot.tool_frame, name=tool)]), *robot.frames]
     for name, frame in zip(unique_names([frame.name for frame in frames]), frames, strict=True):
         T = np.asarray(frame.pose)
         seen = np.asarray(robot.base) @ T if frame.link < 0 else T
@@ -163,7 +165,7 @@ def _add_loops(root: ET.Element, robot: Description, bodies: Sequence[ET.Element
 
 def _physical_tensor(robot: Description, i: int) -> Tensor:
     """The tensor of a link; of one that turns on the base, if no body has its tensor, another one with the same zz."""
-    inertia, joint = robot.links[i].inertia, robot.rows[robot.carriers[i]]
+    inertia, joint = robot.links[i].inertia, robot.rows[robot.link_rows[i]]
     zz = inertia[2][2]
     turns = robot.parents[i] < 0 and not (joint.kind or joint.prismatic)
     if not turns or zz < 0 or not _unphysical(principal(inertia)[0]):

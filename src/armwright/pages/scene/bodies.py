@@ -44,10 +44,10 @@ def size_of(robot: Robot) -> float:
     poses, lengths = _poses(robot), np.zeros(len(robot.links))
     for i, parent in enumerate(robot.parents):
         before = np.asarray(robot.base) if parent < 0 else poses[parent]
-        free = parent < 0 and robot.rows[robot.carriers[i]].kind == "free"
+        free = parent < 0 and robot.rows[robot.link_rows[i]].kind == "free"
         step = 0.0 if free else float(np.linalg.norm(poses[i][:3, 3] - before[:3, 3]))
         lengths[i] = step + (0.0 if parent < 0 else lengths[parent])
-    tool = float(np.linalg.norm(np.asarray(robot.hand.pose)[:3, 3])) if robot.tip is not None else 0.0
+    tool = float(np.linalg.norm(np.asarray(robot.tool_frame.pose)[:3, 3])) if robot.tip is not None else 0.0
     coms = [np.linalg.norm(link.com) for link in robot.links]
     return float(max(lengths.max(initial=0.0) + tool, 2 * max(coms, default=0.0), 0.01))
 
@@ -65,7 +65,7 @@ def bodies(robot: Robot, size: float) -> list[tuple[Visual, ...]]:
 def base_bodies(robot: Robot, size: float) -> tuple[Visual, ...]:
     """A plate on the floor and a column from it to the first joint, of a robot that stands; in frame 0."""
     rows, poses, shapes = robot.rows, _poses(robot), list[Visual]()
-    roots = [i for i, parent in enumerate(robot.parents) if parent < 0 and rows[robot.carriers[i]].kind != "free"]
+    roots = [i for i, parent in enumerate(robot.parents) if parent < 0 and rows[robot.link_rows[i]].kind != "free"]
     if not roots:
         return ()
     radii, frame, foot = _radii(robot, size), np.asarray(robot.base), _foot(robot, size)
@@ -125,8 +125,8 @@ def _seen(frame: Array, pose: Array) -> tuple[Array, Array]:
 
 def _link(robot: Robot, i: int, children: Sequence[int], radii: Array, poses: Array, size: float) -> tuple[Visual, ...]:
     rows, radius = robot.rows, float(radii[i])
-    kind = rows[robot.carriers[i]].kind
-    shapes = [*_housing(kind, rows[robot.carriers[i]].prismatic, radius)]
+    kind = rows[robot.link_rows[i]].kind
+    shapes = [*_housing(kind, rows[robot.link_rows[i]].prismatic, radius)]
     if kind == "free" or len(children) > 1:
         shapes += _inertia_box(robot, i)
     for child in children:
@@ -179,7 +179,11 @@ def _along(z: Array) -> Array:
 def _end(robot: Robot, i: int, radius: float, size: float) -> list[Visual]:
     """What the last link of a branch ends in: the tool, a frame with a name, such as a foot, else beyond its mass."""
     named = [np.asarray(frame.pose)[:3, 3] for frame in robot.frames if frame.link == i]
-    far = np.asarray(robot.hand.pose)[:3, 3] if i == robot.tip else max(named, key=np.linalg.norm, default=np.zeros(3))
+    far = (
+        np.asarray(robot.tool_frame.pose)[:3, 3]
+        if i == robot.tip
+        else max(named, key=np.linalg.norm, default=np.zeros(3))
+    )
     if np.linalg.norm(far) < SHORT * size:
         far = 2 * np.asarray(robot.links[i].com, dtype=float)
     if np.linalg.norm(far) < SHORT * size:

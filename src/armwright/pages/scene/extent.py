@@ -46,7 +46,7 @@ def directions(gravity: ArrayLike) -> tuple[Array, Array, Array]:
 
 def floor_below(robot: Robot, seen: Looks, q: ArrayLike) -> float:
     """The z of the floor: 0, or where a base ends that goes below it, or where a robot that floats would stand."""
-    if any(robot.rows[i].kind == "free" for i in robot.carriers):
+    if any(robot.rows[i].kind == "free" for i in robot.link_rows):
         low = float(extent(robot, seen, q)[0][2])
         return min(low, 0.0)
     low = min((float(least[2]) for least, _ in _base(robot, seen)), default=0.0)

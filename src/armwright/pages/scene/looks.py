@@ -84,5 +84,5 @@ def _payload(robot: Robot) -> Visual:
     """A ball of the payload's mass where its centre of mass is."""
     assert robot.payload is not None
     radius = (3 * robot.payload.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
-    at = np.asarray(robot.hand.pose) @ moved_to(robot.payload.com)
+    at = np.asarray(robot.tool_frame.pose) @ moved_to(robot.payload.com)
     return Visual(Sphere(float(radius)), IDENTITY_TRANSFORM, PAYLOAD, "payload").moved(at)

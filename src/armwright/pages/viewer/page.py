@@ -170,7 +170,7 @@ class Page:
             return
         for k, held in enumerate(self.stance.loads):
             radius = (3 * held.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
-            at = np.asarray(visual_pose(np.asarray(robot.hand.pose) @ moved_to(held.com)))
+            at = np.asarray(visual_pose(np.asarray(robot.tool_frame.pose) @ moved_to(held.com)))
             self._server.scene.add_icosphere(
                 f"/robot/link{robot.tip}/payload{k}",
                 max(radius, 1e-6),

@@ -121,7 +121,7 @@ class Stance:
     def _places(self, q: Array) -> Array:
         """The origins of all links and frames and of the tool, in the world (places, 3)."""
         poses, robot = self.robot.link_poses(q), self.robot
-        known = robot.frames if robot.tip is None else (*robot.frames, robot.hand)
+        known = robot.frames if robot.tip is None else (*robot.frames, robot.tool_frame)
         frames = [poses[frame.link] @ np.asarray(frame.pose) for frame in known if frame.link >= 0]
         return np.array([*poses, *frames])[:, :3, 3]
 
@@ -198,7 +198,7 @@ class Stance:
         """How many joints move a frame, those of a free base aside."""
         link, moving = self.robot.frame(frame).link, set[int]()
         while link >= 0:
-            moving.add(self.robot.carriers[link])
+            moving.add(self.robot.link_rows[link])
             link = self.robot.parents[link]
         return sum(1 for i in moving if not self.robot.rows[i].kind)
 
@@ -230,7 +230,7 @@ class Stance:
         """Links that move with nothing before them but a free joint."""
         robot = self.robot
         roots = [i for i, parent in enumerate(robot.parents) if parent < 0]
-        return [robot.links[i].name for i in roots if robot.rows[robot.carriers[i]].kind in ("free", "planar")]
+        return [robot.links[i].name for i in roots if robot.rows[robot.link_rows[i]].kind in ("free", "planar")]
 
     def load(self, mass: float, com: Sequence[float] | None = None, place: int = 0) -> None:
         """Let the tool hold so many kilograms, with their centre at `com` in its frame, as the first or second body."""

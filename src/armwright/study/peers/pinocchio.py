@@ -41,7 +41,7 @@ class Pinocchio:
             model.appendBodyToJoint(parent, body, frames[i])
         self.tip, self.tool = -1, pin.SE3.Identity()
         if arm.tip is not None:
-            self.tip, self.tool = arm.tip, frames[arm.tip] * pin.SE3(np.asarray(arm.hand.pose))
+            self.tip, self.tool = arm.tip, frames[arm.tip] * pin.SE3(np.asarray(arm.tool_frame.pose))
         if (p := arm.payload) is not None:
             body = pin.Inertia(p.mass, np.array(p.com), np.array(p.inertia))
             model.appendBodyToJoint(self.joints[self.tip], body, self.tool)
@@ -114,7 +114,7 @@ def _branch_by_branch(parents: Sequence[int]) -> list[int]:
 
 def _rows(arm: Robot, link: int) -> list[Row]:
     """The freedoms between a link and its parent."""
-    end = arm.carriers[link] + 1
+    end = arm.link_rows[link] + 1
     found, coordinate = list[Row](), 0
     for i, model in enumerate(arm.rows[:end]):
         speed = None if model.mimic else coordinate
