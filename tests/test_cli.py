@@ -304,6 +304,6 @@ def test_what_the_system_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("armwright.cli.schema.show_json", full)
+    monkeypatch.setattr("armwright.cli.schema_command.show_json", full)
     result = CliRunner().invoke(app, ["schema", "scenario"])
     assert result.exit_code == 2 and "error: cannot go on: [Errno 28] No space left on device" in result.output

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.cli.typed import check_typed
+from armwright.cli.argument_checks import check_arguments
 from armwright.scenario import parse
 from armwright.scenario.picking import NOMINAL, SPARE, home, pace, picking_pace
 
@@ -284,9 +284,9 @@ def test_numbers_with_spaces_between_are_told_with_commas(words: str, message: s
 
 
 def test_a_number_may_stand_after_a_payload_where_a_command_counts_joints() -> None:
-    check_typed("count", ["--payload", "3", "6"])
+    check_arguments("count", ["--payload", "3", "6"])
     with pytest.raises(aw.InputError, match="expected --payload 3,6"):
-        check_typed("show", ["--payload", "3", "6"])
+        check_arguments("show", ["--payload", "3", "6"])
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_function_is_not_hidden_by_the_room_of_its_name() -> None:
 
 
 def test_help_imports_neither_numpy_nor_a_command() -> None:
-    loaded = "print([name for name in ('numpy', 'scipy', 'llvmlite', 'armwright.cli.motion') if name in sys.modules])"
+    loaded = "print([name for name in ('numpy', 'scipy', 'llvmlite', 'armwright.cli.motion_commands') if name in sys.modules])"
     assert _imported("import sys, armwright", loaded) == "[]"
     run = ["import sys", "from armwright.cli import app", "try: app(['--help'])", "except SystemExit: pass", loaded]
     assert _imported(*run).splitlines()[-1] == "[]"

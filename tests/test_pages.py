@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.pages.picture import as_quaternions, page
-from armwright.pages.report.html import as_data, escape, filled, policy
+from armwright.pages.report.html import escape, fill_template, json_data, policy
 from armwright.study.papers.finding import Study, compare, index
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
@@ -77,9 +77,9 @@ def test_every_page_has_a_policy_and_nothing_of_a_name(kind: str) -> None:
 
 
 def test_a_value_is_never_replaced_again() -> None:
-    assert filled("{{a}} {{b}}", {"a": "{{b}}", "b": "{{a}}"}) == "{{b}} {{a}}"
-    assert json.loads(as_data({"a": "</script><!--&"})) == {"a": "</script><!--&"}
-    assert not set("<>&") & set(as_data("</script><!--&"))
+    assert fill_template("{{a}} {{b}}", {"a": "{{b}}", "b": "{{a}}"}) == "{{b}} {{a}}"
+    assert json.loads(json_data({"a": "</script><!--&"})) == {"a": "</script><!--&"}
+    assert not set("<>&") & set(json_data("</script><!--&"))
     assert escape("<\x1b\n\u202e'\"") == r"&lt;\x1b\n\u202e&#x27;&quot;"
     assert policy("").count("-src") == 1
 

@@ -18,7 +18,7 @@ from armwright.check import check
 from armwright.errors import InputError, UnknownNameError
 from armwright.pages.report.plot import Curve, Plot
 from armwright.pages.scene import svg
-from armwright.pages.video import at_times
+from armwright.pages.video import positions_at
 
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -153,11 +153,13 @@ def test_a_film_lasts_as_long_as_its_motion(tmp_path: Path) -> None:
 
 def test_between_records_a_film_goes_the_shortest_way(run: aw.Run) -> None:
     middle = (run.t[3] + run.t[4]) / 2
-    assert at_times(run, np.array([run.t[3], middle]))[0] == pytest.approx(run.q[3], abs=1e-15)
-    assert at_times(run, np.array([middle]))[0] == pytest.approx((run.q[3] + run.q[4]) / 2, abs=1e-12)
+    assert positions_at(run, np.array([run.t[3], middle]))[0] == pytest.approx(run.q[3], abs=1e-15)
+    assert positions_at(run, np.array([middle]))[0] == pytest.approx((run.q[3] + run.q[4]) / 2, abs=1e-12)
     dog = aw.load("anymal_c")
     thrown = aw.simulate(dog, q0=dog.neutral, qd0=np.r_[0, 0, 0, 3, 2, 1, np.zeros(12)], duration=0.2, every=0.1)
-    assert dog.unit(at_times(thrown, np.array([0.05, 0.15]))) == pytest.approx(at_times(thrown, np.array([0.05, 0.15])))
+    assert dog.unit(positions_at(thrown, np.array([0.05, 0.15]))) == pytest.approx(
+        positions_at(thrown, np.array([0.05, 0.15]))
+    )
 
 
 @pytest.mark.parametrize(

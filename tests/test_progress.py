@@ -64,8 +64,8 @@ def test_a_run_tells_how_far_it_is(integrator: str) -> None:
 
 def test_time_left_is_shown_after_a_while(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(output, "PATIENCE", 0.0)
-    with output.working("looking [hard]"):
+    monkeypatch.setattr(output, "PROGRESS_DELAY", 0.0)
+    with output.show_progress("looking [hard]"):
         for _ in tracked(range(3)):
             pass
     assert "looking [hard]" in capsys.readouterr().err and progress_callback() is None

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright import torque
 from armwright.cli import app
-from armwright.cli.motion import SPEEDS, TORQUES, _rows
+from armwright.cli.motion_commands import SPEED_COLUMNS, TORQUE_COLUMNS, _rows
 from armwright.cli.output import Screen, table
 from armwright.identify.data import write_csv
 from armwright.scenario import MOTIONS, parse, pick_and_place, read
@@ -117,7 +117,7 @@ def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> Non
     run = aw.torques_along(made.robot, made.trajectory, every=0.1)
     peaks = np.abs(run.tau).max(axis=0)
     assert all(peak <= (joint.max_torque or np.inf) for peak, joint in zip(peaks, made.robot.joints, strict=True))
-    for columns in (SPEEDS, TORQUES):
+    for columns in (SPEED_COLUMNS, TORQUE_COLUMNS):
         shown = table(*(str(row[k]) for k in columns for row in _rows(run)[:1]))
         for row in _rows(run)[1:]:
             shown.add_row(*(row[k] for k in columns))

@@ -10,7 +10,7 @@ import pytest
 
 import armwright as aw
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Sphere
-from armwright.pages.scene import extent, floor_below, looks, triangles
+from armwright.pages.scene import appearance_of, extent, floor_below, triangles
 from armwright.pages.scene.triangles import Triangles
 
 PACKAGED = aw.robots()
@@ -20,7 +20,7 @@ PACKAGED = aw.robots()
 @pytest.mark.parametrize("name", PACKAGED)
 def test_every_packaged_robot_is_seen_whole(name: str) -> None:
     robot = aw.load(name)
-    seen = looks(robot)
+    seen = appearance_of(robot)
     assert seen.made and not seen.notes and all(seen.links) and 0.05 < seen.size < 10
     poses = robot.link_poses(robot.neutral)
     for i, shapes in enumerate(seen.links):
@@ -62,7 +62,7 @@ def test_meshes_of_a_file_are_read_and_missing_ones_are_told(tmp_path: Path) -> 
     for name, visuals in rows.items():
         text = text.replace(f'name = "{name}"', f'name = "{name}"\nvisuals = {visuals}')
     (tmp_path / "robot.toml").write_text(text)
-    seen = looks(aw.load(tmp_path / "robot.toml"))
+    seen = appearance_of(aw.load(tmp_path / "robot.toml"))
     assert not seen.made and len(seen.links[0]) == 2
     assert any(isinstance(visual.shape, Cylinder) for visual in seen.links[1])  # no hole is left
     assert triangles(seen.links[0][0].shape).vertices.max() == 2.0
@@ -91,14 +91,14 @@ def test_the_meshes_of_a_published_robot() -> None:
     if found is None:
         pytest.skip("example-robot-data is not installed")
     robot = aw.load(found, tip="tool0", packages={"example-robot-data": found.parents[3]})
-    seen = looks(robot)
+    seen = appearance_of(robot)
     assert not seen.made and not seen.notes
     assert sum(len(triangles(v.shape).faces) for link in seen.links for v in link) > 5000
 
 
 def test_a_payload_is_seen_where_it_is() -> None:
     arm = aw.load("panda").with_payload(3.0, com=[0, 0, 0.1])
-    ball = looks(arm).links[-1][-1]
+    ball = appearance_of(arm).links[-1][-1]
     tool = arm.forward_kinematics(arm.neutral)
     at = arm.link_poses(arm.neutral)[-1] @ np.asarray(ball.pose)
     assert ball.name == "payload" and at[:3, 3] == pytest.approx((tool @ [0, 0, 0.1, 1])[:3])
@@ -107,7 +107,7 @@ def test_a_payload_is_seen_where_it_is() -> None:
 @pytest.mark.parametrize("name", ["rr", "puma560", "panda", "anymal_c"])
 def test_a_robot_stands_on_the_floor_with_all_of_it(name: str) -> None:
     robot = aw.load(name)
-    seen, q = looks(robot), np.asarray(robot.neutral)
+    seen, q = appearance_of(robot), np.asarray(robot.neutral)
     frames = zip([np.asarray(robot.base), *robot.link_poses(q)], (seen.base, *seen.links), strict=True)
     points = [(T @ v.pose, triangles(v.shape).vertices) for T, shapes in frames for v in shapes]
     low = np.min([(p @ T[:3, :3].T + T[:3, 3]).min(axis=0) for T, p in points], axis=0)

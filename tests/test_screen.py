@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app, count
 from armwright.cli.app import COMMANDS
-from armwright.cli.output import BREAKS, Screen, _broken, plain, table
+from armwright.cli.output import NAME_WIDTHS, Screen, _break_name, as_json_value, table
 from armwright.identify import Measurement
 from armwright.names import tidy
 from armwright.study import crossing
@@ -140,14 +140,21 @@ def test_json_says_what_the_tables_say() -> None:
 
 
 def test_what_is_not_a_number_is_null_in_json() -> None:
-    assert plain({"a": float("nan"), "b": (1, float("inf")), "c": Path("x")}) == {"a": None, "b": [1, None], "c": "x"}
+    assert as_json_value({"a": float("nan"), "b": (1, float("inf")), "c": Path("x")}) == {
+        "a": None,
+        "b": [1, None],
+        "c": "x",
+    }
 
 
 def test_a_long_name_is_broken_after_a_part() -> None:
     name = "natural_orthogonal_complement_gauss_jordan"
-    assert _broken(name, BREAKS[0]) == "natural_orthogonal_complement\n_gauss_jordan"
-    assert _broken(_broken(name, BREAKS[0]), BREAKS[1]) == "natural_orthogonal\n_complement_gauss\n_jordan"
-    assert _broken("kane", BREAKS[1]) == "kane"
+    assert _break_name(name, NAME_WIDTHS[0]) == "natural_orthogonal_complement\n_gauss_jordan"
+    assert (
+        _break_name(_break_name(name, NAME_WIDTHS[0]), NAME_WIDTHS[1])
+        == "natural_orthogonal\n_complement_gauss\n_jordan"
+    )
+    assert _break_name("kane", NAME_WIDTHS[1]) == "kane"
 
 
 def test_words_fold_and_a_table_is_never_a_column_too_wide(capsys: pytest.CaptureFixture[str]) -> None:

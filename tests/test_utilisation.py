@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.pages.picture import page
-from armwright.pages.report.page import joint_table
+from armwright.pages.report.run_page import joint_table
 
 
 def limited(torque: tuple[float | None, ...], speed: tuple[float | None, ...]) -> aw.Robot:

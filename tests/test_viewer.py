@@ -29,13 +29,13 @@ from armwright.model.records import Payload
 from armwright.model.visual import Box, Sphere
 from armwright.pages.scene import triangles
 from armwright.pages.viewer import Viewer, readout, view
-from armwright.pages.viewer.drive import FALL, HOLD, LAWS, SPRING, simulated
 from armwright.pages.viewer.figure import ellipsoid
-from armwright.pages.viewer.playback import CURVES, Playback, beside, curves
+from armwright.pages.viewer.playback import QUANTITY_CURVES, Playback, curves_of, with_other_run
+from armwright.pages.viewer.pose_simulation import DRIVE_CHOICES, FREE_FALL, HOLD_COMPENSATED, HOLD_PD, simulate_from
+from armwright.pages.viewer.pose_state import PoseState
 from armwright.pages.viewer.run_panel import with_cursor
-from armwright.pages.viewer.server import allowed, start
-from armwright.pages.viewer.solids import creased
-from armwright.pages.viewer.stance import Stance
+from armwright.pages.viewer.server import is_allowed, start_server
+from armwright.pages.viewer.solids import split_at_edges
 from armwright.pages.viewer.worker import Worker
 from armwright.progress import progress_reported
 from armwright.simulation.joined_runs import shifted
@@ -68,107 +68,107 @@ def waited(true: Callable[[], bool], seconds: float = 60.0) -> bool:
 
 
 def test_torques_and_energy_are_those_of_the_robot_with_its_load(arm: aw.Robot) -> None:
-    stance = Stance(arm)
-    stance.put([0.3, -0.5, 0.7, 0.2, -0.4, 0.1])
-    stance.load(2.5)
-    stance.fall((0.0, 1.0, -1.62))
+    state = PoseState(arm)
+    state.set_pose([0.3, -0.5, 0.7, 0.2, -0.4, 0.1])
+    state.set_payload(2.5)
+    state.set_gravity((0.0, 1.0, -1.62))
     loaded = arm.with_payload(2.5).with_gravity((0.0, 1.0, -1.62))
-    held = stance.holding()
-    assert stance.present == loaded
-    assert held.torques == pytest.approx(loaded.gravity_torque(stance.q), abs=1e-12)
-    assert held.torques == pytest.approx(loaded.inverse_dynamics(stance.q, np.zeros(6), np.zeros(6)), abs=1e-12)
-    assert held.energy == pytest.approx(float(loaded.potential_energy(stance.q)), abs=1e-12)
+    held = state.static_load()
+    assert state.loaded_robot == loaded
+    assert held.torques == pytest.approx(loaded.gravity_torque(state.q), abs=1e-12)
+    assert held.torques == pytest.approx(loaded.inverse_dynamics(state.q, np.zeros(6), np.zeros(6)), abs=1e-12)
+    assert held.energy == pytest.approx(float(loaded.potential_energy(state.q)), abs=1e-12)
     assert held.mass == pytest.approx(sum(link.mass for link in arm.links) + 2.5)
 
 
 def test_a_payload_that_the_robot_has_keeps_its_place(arm: aw.Robot) -> None:
-    stance = Stance(arm.with_payload(1.0, com=(0.1, 0.0, 0.2)))
-    stance.put(np.full(6, 0.4))
-    stance.load(3.0)
-    expected = arm.with_payload(3.0, com=(0.1, 0.0, 0.2)).gravity_torque(stance.q)
-    assert stance.holding().torques == pytest.approx(expected, abs=1e-12)
-    stance.load(0.0)
-    assert stance.present.payload is None
+    state = PoseState(arm.with_payload(1.0, com=(0.1, 0.0, 0.2)))
+    state.set_pose(np.full(6, 0.4))
+    state.set_payload(3.0)
+    expected = arm.with_payload(3.0, com=(0.1, 0.0, 0.2)).gravity_torque(state.q)
+    assert state.static_load().torques == pytest.approx(expected, abs=1e-12)
+    state.set_payload(0.0)
+    assert state.loaded_robot.payload is None
 
 
 def test_two_payloads_are_held_apart_and_felt_together(arm: aw.Robot) -> None:
     """Each with its centre; the torques are those of both bodies on the tool."""
     gripper, box = Payload(0.8, (0.0, 0.0, 0.06)), Payload(2.0, (0.01, 0.0, 0.15))
     both = arm.with_payload(0.8, gripper.com).with_payload(2.0, box.com, beside=True)
-    stance = Stance(both, [gripper, box])
-    assert stance.loads == [gripper, box]
-    assert stance.holding().torques == pytest.approx(both.gravity_torque(stance.q), abs=1e-12)
-    stance.load(1.0, (0.0, 0.1, 0.2), place=1)
+    state = PoseState(both, [gripper, box])
+    assert state.loads == [gripper, box]
+    assert state.static_load().torques == pytest.approx(both.gravity_torque(state.q), abs=1e-12)
+    state.set_payload(1.0, (0.0, 0.1, 0.2), place=1)
     moved = arm.with_payload(0.8, gripper.com).with_payload(1.0, (0.0, 0.1, 0.2), beside=True)
-    assert stance.present.payload == moved.payload
-    assert stance.holding().torques == pytest.approx(moved.gravity_torque(stance.q), abs=1e-12)
-    stance.load(0.0)
-    assert stance.present.payload == Payload(1.0, (0.0, 0.1, 0.2))
+    assert state.loaded_robot.payload == moved.payload
+    assert state.static_load().torques == pytest.approx(moved.gravity_torque(state.q), abs=1e-12)
+    state.set_payload(0.0)
+    assert state.loaded_robot.payload == Payload(1.0, (0.0, 0.1, 0.2))
 
 
 def test_sliders_of_angles_are_in_degrees(viewer: Viewer) -> None:
-    stance, panel = viewer.page.stance, viewer.page._pose
-    for lever, slider in panel._sliders.items():
-        assert (slider.min, slider.max) == pytest.approx((np.degrees(lever.low), np.degrees(lever.high)))
-    stance.put(np.full(6, 0.5))
+    state, panel = viewer.page.state, viewer.page._pose
+    for joint, slider in panel._sliders.items():
+        assert (slider.min, slider.max) == pytest.approx((np.degrees(joint.low), np.degrees(joint.high)))
+    state.set_pose(np.full(6, 0.5))
     panel.refresh()
     assert [slider.value for slider in panel._sliders.values()] == pytest.approx([28.6479] * 6, abs=1e-3)
 
 
 def test_use_of_a_limit_is_the_part_of_it() -> None:
     robot = aw.load("panda")
-    held = Stance(robot).holding()
+    held = PoseState(robot).static_load()
     parts = [use.torque for use in held.uses]
     assert parts == pytest.approx(np.abs(held.torques) / [joint.max_torque for joint in robot.joints], abs=1e-8)
 
 
 def test_levers_move_their_own_freedom_alone_within_its_limits(dog: aw.Robot) -> None:
-    stance = Stance(dog)
-    before = [stance.value(lever) for lever in stance.levers]
-    for i, lever in enumerate(stance.levers):
-        stance.put(stance.home)
-        stance.turn(lever, 0.2)
-        assert [stance.value(x) for x in stance.levers] == pytest.approx([*before[:i], 0.2, *before[i + 1 :]])
-        stance.turn(lever, 1e300)
-        assert stance.value(lever) == pytest.approx(lever.high)
-        stance.turn(lever, float("nan"))
-        assert lever.low <= stance.value(lever) <= lever.high
+    state = PoseState(dog)
+    before = [state.value(slider) for slider in state.joint_sliders]
+    for i, slider in enumerate(state.joint_sliders):
+        state.set_pose(state.home)
+        state.set_joint(slider, 0.2)
+        assert [state.value(x) for x in state.joint_sliders] == pytest.approx([*before[:i], 0.2, *before[i + 1 :]])
+        state.set_joint(slider, 1e300)
+        assert state.value(slider) == pytest.approx(slider.high)
+        state.set_joint(slider, float("nan"))
+        assert slider.low <= state.value(slider) <= slider.high
 
 
 def test_home_is_within_limits_and_what_floats_stands_on_the_floor(dog: aw.Robot) -> None:
-    panda = Stance(aw.load("panda"))
-    assert all(lever.low <= panda.value(lever) <= lever.high for lever in panda.levers)
-    feet = [Stance(dog).pose(f"{leg}_FOOT")[2, 3] for leg in ("LF", "RF", "LH", "RH")]
+    panda = PoseState(aw.load("panda"))
+    assert all(slider.low <= panda.value(slider) <= slider.high for slider in panda.joint_sliders)
+    feet = [PoseState(dog).pose(f"{leg}_FOOT")[2, 3] for leg in ("LF", "RF", "LH", "RH")]
     assert min(feet) == pytest.approx(0, abs=1e-9)
-    panda.shuffle(np.random.default_rng(0))
-    assert all(lever.low <= panda.value(lever) <= lever.high for lever in panda.levers)
+    panda.randomise(np.random.default_rng(0))
+    assert all(slider.low <= panda.value(slider) <= slider.high for slider in panda.joint_sliders)
 
 
 def test_the_robot_follows_a_tool_that_is_dragged(arm: aw.Robot) -> None:
-    stance = Stance(arm)
-    stance.put([0.1, -0.6, 0.4, 0.3, 0.5, 0.2])
-    target = stance.pose("tool").copy()
+    state = PoseState(arm)
+    state.set_pose([0.1, -0.6, 0.4, 0.3, 0.5, 0.2])
+    target = state.pose("tool").copy()
     target[:3, 3] += [0.05, -0.03, 0.04]
-    assert stance.follow(target, "tool", "full").reached
-    assert stance.pose("tool") == pytest.approx(target, abs=1e-5)
+    assert state.follow(target, "tool", "full").reached
+    assert state.pose("tool") == pytest.approx(target, abs=1e-5)
     target[:3, 3] = [5.0, 0.0, 0.0]
-    reach = stance.follow(target, "tool", "free")
+    reach = state.follow(target, "tool", "free")
     assert not reach.reached and reach.metres > 3 and "out of reach" in str(reach)
-    assert np.isfinite(stance.q).all()
-    assert not stance.follow(np.full((4, 4), np.nan), "tool", "full").reached
+    assert np.isfinite(state.q).all()
+    assert not state.follow(np.full((4, 4), np.nan), "tool", "full").reached
 
 
 def test_a_foot_is_dragged_and_the_base_stays(dog: aw.Robot) -> None:
-    stance = Stance(dog)
-    assert stance.frames[:4] == ("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT")
-    assert stance.orientation_for("LF_FOOT") == "free"
-    base, target = stance.pose("base"), stance.pose("LF_FOOT").copy()
+    state = PoseState(dog)
+    assert state.frames[:4] == ("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT")
+    assert state.orientation_for("LF_FOOT") == "free"
+    base, target = state.pose("base"), state.pose("LF_FOOT").copy()
     target[:3, 3] += [0.05, 0.02, 0.1]
-    assert stance.follow(target, "LF_FOOT", "free").reached
-    assert stance.pose("base") == pytest.approx(base, abs=1e-9)
+    assert state.follow(target, "LF_FOOT", "free").reached
+    assert state.pose("base") == pytest.approx(base, abs=1e-9)
     target[2, 3] += 3
-    assert not stance.follow(target, "LF_FOOT", "free").reached
-    assert stance.pose("base") == pytest.approx(base, abs=1e-9)
+    assert not state.follow(target, "LF_FOOT", "free").reached
+    assert state.pose("base") == pytest.approx(base, abs=1e-9)
 
 
 def test_a_run_is_shown_between_its_records(arm: aw.Robot) -> None:
@@ -197,10 +197,10 @@ def test_what_a_phase_takes_up_is_in_the_hand(arm: aw.Robot) -> None:
     assert played.at(played.first).held == 2
 
 
-@pytest.mark.parametrize("what", CURVES)
+@pytest.mark.parametrize("what", QUANTITY_CURVES)
 def test_curves_are_those_of_the_run(arm: aw.Robot, what: str) -> None:
     run = aw.simulate(arm.with_limits(torque=100), q0=np.full(6, 0.1), duration=20, every=0.01, rtol=1e-6)
-    found = curves(run, what)
+    found = curves_of(run, what)
     assert len(found.t) <= 700 and found.t[-1] == run.t[-1] and len(found.names) == len(found.values)
     times, *rows, cursor = with_cursor(found, 1.234)
     assert (np.diff(times) >= 0).all() and len(rows) == len(found.names)
@@ -209,47 +209,57 @@ def test_curves_are_those_of_the_run(arm: aw.Robot, what: str) -> None:
 
 def test_curves_of_a_second_run_stand_beside_those_of_the_first(arm: aw.Robot) -> None:
     one, two = (aw.simulate(arm, q0=np.full(6, 0.1), duration=seconds) for seconds in (0.5, 0.3))
-    found = beside(curves(one, "speed"), curves(two, "speed"))
+    found = with_other_run(curves_of(one, "speed"), curves_of(two, "speed"))
     assert found.values.shape == (12, 51) and found.values[6:, :31] == pytest.approx(two.qd.T, abs=1e-12)
-    assert beside(curves(one, "speed"), curves(two, "energy")).values.shape == (6, 51)
+    assert with_other_run(curves_of(one, "speed"), curves_of(two, "energy")).values.shape == (6, 51)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", DRIVE_CHOICES)
 def test_simulations_start_from_the_pose(arm: aw.Robot, law: str) -> None:
     q = np.array([0.2, -0.5, 0.3, 0.0, 0.4, 0.0])
-    run = simulated(arm, q, law, 0.3, limited=True, stops=False)
+    run = simulate_from(arm, q, law, 0.3, limited=True, stops=False)
     assert run.q[0] == pytest.approx(q) and run.t[-1] == pytest.approx(0.3)
-    assert (np.abs(run.q[-1] - q).max() < 1e-6) == (law not in (FALL, SPRING))
+    assert (np.abs(run.q[-1] - q).max() < 1e-6) == (law not in (FREE_FALL, HOLD_PD))
+
+
+@pytest.mark.parametrize("t", [float("nan"), float("inf"), float("-inf")])
+def test_a_seek_to_a_time_that_is_no_number_goes_to_the_start(arm: aw.Robot, t: float) -> None:
+    played = Playback([shifted(aw.simulate(arm, duration=0.2), 0.5)])
+    played.seek(0.6)
+    assert played.t == pytest.approx(0.6)
+    played.seek(t)
+    assert played.t == played.begin == pytest.approx(0.5)
+    assert np.isfinite(played.at(played.first).q).all()
 
 
 def test_a_simulation_ends_where_it_is_stopped(arm: aw.Robot, viewer: Viewer) -> None:
     panel = viewer.page._player
     panel.stop()
-    with progress_reported(panel._told):
-        run = simulated(arm, np.full(6, 0.1), FALL, 60.0, limited=False, stops=False)
+    with progress_reported(panel._show_progress):
+        run = simulate_from(arm, np.full(6, 0.1), FREE_FALL, 60.0, limited=False, stops=False)
     assert len(run.t) < 100 and "stopped by the user" in run.message
     assert Playback([run]).at(run).q == pytest.approx(np.full(6, 0.1))
 
 
 def test_a_base_that_floats_is_not_driven(dog: aw.Robot) -> None:
-    run = simulated(dog, Stance(dog).home, HOLD, 0.1, limited=True, stops=False)
+    run = simulate_from(dog, PoseState(dog).home, HOLD_COMPENSATED, 0.1, limited=True, stops=False)
     assert not run.tau[:, :6].any() and run.tau[:, 6:].any()
 
 
 def test_names_are_texts() -> None:
     evil = hostile(aw.load("rr"))
-    stance = Stance(evil)
+    state = PoseState(evil)
     run = aw.simulate(evil, duration=0.1)
     played = Playback([run])
     for text in (
         readout.heading(evil, [EVIL]),
-        readout.holding_table(stance.holding()),
+        readout.holding_table(state.static_load()),
         readout.instant_table(played.at(run)),
         readout.pose_lines(EVIL, np.eye(4)),
-        readout.told(EVIL, False),
+        readout.status(EVIL, False),
     ):
         assert "&lt;img src=x" in text and "<img" not in text and "\x1b" not in text
-    assert not any("\x1b" in name for name in curves(run, "torque").names)
+    assert not any("\x1b" in name for name in curves_of(run, "torque").names)
 
 
 @pytest.mark.parametrize(
@@ -269,8 +279,8 @@ def test_names_are_texts() -> None:
         (None, None, "127.0.0.1", False),
     ],
 )
-def test_who_is_answered(host: str | None, origin: str | None, progress_reported: str, answered: bool) -> None:
-    assert allowed(host, origin, progress_reported) is answered
+def test_who_is_answered(host: str | None, origin: str | None, listening: str, answered: bool) -> None:
+    assert is_allowed(host, origin, listening) is answered
 
 
 def asked(viewer: Viewer, path: str = "/", **headers: str) -> int:
@@ -338,7 +348,7 @@ def test_what_cannot_be_is_told(arm: aw.Robot, viewer: Viewer, monkeypatch: pyte
         view("puma560", browser=False)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(InputError, match=r"pip install 'armwright\[view\]'"):
-        start("127.0.0.1", None, "")
+        start_server("127.0.0.1", None, "")
 
 
 def test_only_the_newest_request_of_a_kind_is_done() -> None:
@@ -357,7 +367,7 @@ def test_only_the_newest_request_of_a_kind_is_done() -> None:
 def test_edges_are_sharp_and_what_is_round_stays_round() -> None:
     for shape, vertices in ((Box((1, 2, 3)), 24), (Sphere(1.0), len(triangles(Sphere(1.0)).vertices))):
         mesh = triangles(shape)
-        places, faces = creased(mesh.vertices, mesh.faces)
+        places, faces = split_at_edges(mesh.vertices, mesh.faces)
         assert len(places) == vertices and len(faces) == len(mesh.faces)
         assert np.sort(places[faces].sum(axis=1), axis=0) == pytest.approx(
             np.sort(mesh.vertices[mesh.faces].sum(axis=1), axis=0), abs=1e-5
@@ -464,17 +474,17 @@ def foreign(url: str, viewer: Viewer) -> bool:
 
 def used(page: Any, viewer: Viewer) -> None:
     """Move a slider, drag the tool, simulate, and play again."""
-    stance = viewer.page.stance
+    state = viewer.page.state
     slider = page.get_by_role("slider").nth(1)
     slider.focus()
     page.keyboard.press("End")
-    assert waited(lambda: stance.value(stance.levers[1]) == pytest.approx(stance.levers[1].high, abs=2e-3))
+    assert waited(lambda: state.value(state.joint_sliders[1]) == pytest.approx(state.joint_sliders[1].high, abs=2e-3))
     dragged(page, viewer)
     page.get_by_role("tab", name="Look").click()
     for words in ("Seen through", "Frames of links", "Names of links", "Centres of mass", "Inertia ellipsoids"):
         page.get_by_label(words).click()
     page.get_by_role("tab", name="Run").click()
-    posed = stance.q.copy()
+    posed = state.q.copy()
     page.get_by_role("button", name="Simulate", exact=True).click()
     assert waited(lambda: viewer.page.playback is not None)
     played = viewer.page.playback
@@ -487,13 +497,13 @@ def used(page: Any, viewer: Viewer) -> None:
 
 def dragged(page: Any, viewer: Viewer) -> None:
     """Pull the tool by the arrow along its z axis: it comes along that axis."""
-    stance = viewer.page.stance
-    stance.put([0.1, -0.6, 0.4, 0.3, 0.5, 0.2])
+    state = viewer.page.state
+    state.set_pose([0.1, -0.6, 0.4, 0.3, 0.5, 0.2])
     viewer.page.refresh()
-    T, arrow = stance.pose("tool"), 0.22 * stance.size
+    T, arrow = state.pose("tool"), 0.22 * state.size
 
     def along() -> np.ndarray:
-        return T[:3, :3].T @ (stance.pose("tool")[:3, 3] - T[:3, 3]) / arrow
+        return T[:3, :3].T @ (state.pose("tool")[:3, 3] - T[:3, 3]) / arrow
 
     for _ in range(5):  # a browser that draws slowly may not have the arrow where it is pulled yet
         place = page.locator("canvas").first.bounding_box()

@@ -33,8 +33,8 @@ def robots() -> Iterator[tuple[str, str]]:
 
 def scripts() -> Iterator[tuple[str, str]]:
     """Vendored scripts by name, with the texts of their licences."""
-    for path in sorted((PACKAGE / "report" / "web").glob("*.LICENSE")):
-        yield f"report/web/{path.stem}", path.read_text("utf-8").strip()
+    for path in sorted((PACKAGE / "pages" / "report" / "web").glob("*.LICENSE")):
+        yield f"pages/report/web/{path.stem}", path.read_text("utf-8").strip()
 
 
 def notice(texts: str) -> str:

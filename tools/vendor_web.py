@@ -1,6 +1,6 @@
 """Makes the libraries that pages carry again: three.js with what a page uses of it, and uPlot, as text in the package.
 
-    python tools/vendor_web.py            # fetch, bundle, write src/armwright/report/web
+    python tools/vendor_web.py            # fetch, bundle, write src/armwright/pages/report/web
     python tools/vendor_web.py --check    # the same, and say whether what is in the package is what comes out
 
 It needs npm and a network. Packages are taken by version and by the sum of their archives, so that anybody gets the same bytes.
@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-WEB = Path(__file__).parent.parent / "src" / "armwright" / "report" / "web"
+WEB = Path(__file__).parent.parent / "src" / "armwright" / "pages" / "report" / "web"
 
 ARCHIVES = {
     "three-0.187.0": "ff540832ded0cfe919764d24a3d88f3e2a05f23303f876423e4f893841e90728",

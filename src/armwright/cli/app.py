@@ -10,8 +10,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import armwright as aw
-from armwright.cli.terminal import print_anywhere
-from armwright.cli.typed import check_typed, explain
+from armwright.cli.argument_checks import check_arguments, explain_bad_number
+from armwright.cli.terminal import replace_unencodable
 from armwright.interrupts import deferred
 
 COMMANDS = {
@@ -31,7 +31,7 @@ COMMANDS = {
     ),
     "bench": ("bench.run_bench", "Time this robot's dynamics beside every peer that is installed."),
     "simulate": (
-        "motion.run_simulation",
+        "motion_commands.run_simulation",
         "Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page.",
     ),
     "view": (
@@ -39,7 +39,7 @@ COMMANDS = {
         "Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.",
     ),
     "torques": (
-        "motion.run_torques",
+        "motion_commands.run_torques",
         "The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded).",
     ),
     "size": (
@@ -47,7 +47,7 @@ COMMANDS = {
         "Find the best motor and gearbox for every joint together (exit code 1 if no set is enough).",
     ),
     "integrators": (
-        "motion.run_integrators",
+        "motion_commands.run_integrators",
         "Time every integrator on this robot, and name the best for each accuracy.",
     ),
     "sweep": (
@@ -71,11 +71,11 @@ COMMANDS = {
         "Compare every forward dynamics in float32 and float64 with 50 digits, and say which to trust.",
     ),
     "crossing": (
-        "crossing.run_crossing",
+        "crossover.run_crossing",
         "From how many joints on the O(n) methods win: operations counted, and times measured, against n.",
     ),
     "schema": (
-        "schema.run_schema",
+        "schema_command.run_schema",
         "Print the JSON Schema of a kind of TOML file, with which editors complete and check its keys.",
     ),
     "check": (
@@ -91,7 +91,7 @@ COMMANDS = {
 """Where each command is, in the order of the help, and the sentence with which its docstring begins."""
 
 
-class Later(TyperCommand):
+class LazyCommand(TyperCommand):
     """A command that is imported when it is called: the list of all says what they do without them."""
 
     def __init__(self, name: str) -> None:
@@ -110,28 +110,28 @@ class Later(TyperCommand):
         try:
             return get_command(alone).make_context(*given, **extra)
         except typer.BadParameter as error:
-            explain(error, words)
+            explain_bad_number(error, words)
             raise
 
     def _check(self, words: list[str], **extra: Any) -> None:
         """Tell numbers that were torn apart before anything takes them for something else."""
         if extra.get("resilient_parsing"):
             return
-        from armwright.cli.output import reporting_errors  # noqa: PLC0415  (the list of commands does without)
+        from armwright.cli.output import report_errors  # noqa: PLC0415  (the list of commands does without)
 
-        with reporting_errors():
-            check_typed(str(self.name), words)
+        with report_errors():
+            check_arguments(str(self.name), words)
 
 
-class Commands(TyperGroup):
+class CommandGroup(TyperGroup):
     """All of them, none imported yet."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "commands": {name: Later(name) for name in COMMANDS}})
+        super().__init__(**{**settings, "commands": {name: LazyCommand(name) for name in COMMANDS}})
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=CommandGroup,
     help="The dynamics of robots by every published formulation, checked against each other.",
     no_args_is_help=True,
     add_completion=True,
@@ -151,4 +151,4 @@ def main(
     version: Annotated[bool, typer.Option("--version", callback=_version, help="Print the version.")] = False,
 ) -> None:
     """The dynamics of robots by every published formulation, checked against each other."""
-    print_anywhere()
+    replace_unencodable()

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.command import AS_JSON, NamedRobot, robot_of
-from armwright.cli.output import console, escape, show_json, show_rows, working
+from armwright.cli.command import JSON_OPTION, NamedRobot, robot_of
+from armwright.cli.output import console, escape, show_json, show_progress, show_rows
 from armwright.errors import InputError
 from armwright.function import compile as compile_function
 from armwright.robot import Robot
@@ -20,7 +20,7 @@ def run_bench(
     robot: NamedRobot,
     batch: Annotated[int, typer.Option(help="States in a batch.")] = BATCH,
     rounds: Annotated[int, typer.Option(help="How many times each is timed, in turns.")] = ROUNDS,
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> None:
     """Time this robot's dynamics beside every peer that is installed."""
     if batch < 1 or rounds < 1:
@@ -30,7 +30,7 @@ def run_bench(
 
 def print_bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS, json: bool = False) -> None:
     """Time a robot beside every peer that is installed, and print the table."""
-    with working(f"timing {arm.name}"):
+    with show_progress(f"timing {arm.name}"):
         timed, left_out = bench(arm, batch, rounds)
     if json:
         rows = [asdict(row) for row in timed]

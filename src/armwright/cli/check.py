@@ -15,8 +15,8 @@ from armwright.algebra import Array
 from armwright.check import Finding, Fixed, Report, check
 from armwright.check import fix as mend
 from armwright.check.proofs import Peer
-from armwright.cli.command import AS_JSON, REPORT, NamedRobot, RobotOptions
-from armwright.cli.output import command_line, console, escape, show_json, table, told, working
+from armwright.cli.command import JSON_OPTION, REPORT_OPTION, NamedRobot, RobotOptions
+from armwright.cli.output import console, escape, option_names, report_page, show_json, show_progress, table
 from armwright.errors import InputError
 from armwright.robot import Robot
 
@@ -28,8 +28,8 @@ def run_check(
     file: NamedRobot,
     accept: Annotated[list[str] | None, typer.Option(help="A KIND, or 'LINK: KIND', that is known and fine.")] = None,
     fix: Annotated[Path | None, typer.Option(help="Write a copy with what needs no guess repaired.")] = None,
-    output: REPORT = None,
-    json: AS_JSON = False,
+    output: REPORT_OPTION = None,
+    json: JSON_OPTION = False,
     quick: Annotated[bool, typer.Option("--quick", help="Leave out the proofs.")] = False,
 ) -> bool:
     """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
@@ -40,7 +40,7 @@ def run_check(
             )
     name, packages, mappings = file.name, file.packages, file.mappings
     peers = {} if quick else installed_peers(name, file)
-    with working(f"checking {Path(name).name}"):
+    with show_progress(f"checking {Path(name).name}"):
         report = check(
             name, file.base, file.tips, file.locked, floating=file.floating,
             accept=accept or (), peers=peers, prove_it=not quick, packages=packages, mappings=mappings,
@@ -51,11 +51,11 @@ def run_check(
     else:
         _show(report)
         if fixed is not None:
-            _show_fixed(fixed)
+            _show_repairs(fixed)
     if output is not None:
         path = report.to_html(output)
         if not json:
-            told(path, "findings and proofs")
+            report_page(path, "findings and proofs")
     return report.ok
 
 
@@ -97,11 +97,11 @@ def _show_proofs(report: Report) -> None:
 def _cells(finding: Finding) -> tuple[str, ...]:
     colour = _COLOURS[finding.severity]
     line = "" if finding.line is None else str(finding.line)
-    text = f"{finding.text} {command_line(finding.text)}".rstrip()
+    text = f"{finding.text} {option_names(finding.text)}".rstrip()
     return escape(finding.where), f"[{colour}]{finding.severity}[/]", finding.kind, line, escape(text)
 
 
-def _show_fixed(fixed: Fixed) -> None:
+def _show_repairs(fixed: Fixed) -> None:
     out = console()
     out.print(f"\n{escape(fixed.file)}: {len(fixed.changed)} repaired, {len(fixed.left)} left", style="bold")
     for word, findings in (("changed", fixed.changed), ("left", fixed.left)):

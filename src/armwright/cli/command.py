@@ -17,18 +17,18 @@ from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 import typer
 
-from armwright.cli.output import report, reporting_errors
-from armwright.cli.typed import is_number, listed
+from armwright.cli.argument_checks import comma_separated, is_number
+from armwright.cli.output import report, report_errors
 from armwright.errors import InputError, ModelError
 from armwright.load import load, packaged
 from armwright.names import shown
-from armwright.pages.scene import looks
+from armwright.pages.scene import appearance_of
 from armwright.robot import Robot
 
-FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
-PANELS = {"": "Which robot of a file", "_there": "Which robot of the second file"}
+ROBOT_FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
+OPTION_PANELS = {"": "Which robot of a file", "_there": "Which robot of the second file"}
 
-OPTIONS: dict[str, tuple[Any, str | None, str]] = {
+ROBOT_OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "base": (str, "LINK", "Where the robot starts; the root by default."),
     "tip": (list[str], "LINK", "Where a chain ends; all of the robot by default. Repeat for more."),
     "floating": (bool, None, "A free joint carries the base."),
@@ -44,10 +44,10 @@ OPTIONS: dict[str, tuple[Any, str | None, str]] = {
 }
 """Of every option its type, what it takes, and what it says."""
 
-FINGER = re.compile("finger|thumb|grip|jaw", re.IGNORECASE)
+FINGER_NAMES = re.compile("finger|thumb|grip|jaw", re.IGNORECASE)
 """What fingers are called."""
 
-PAYLOADS = (1, 4, 10)
+PAYLOAD_LENGTHS = (1, 4, 10)
 """How many numbers a payload may have: a mass, its centre, its inertia."""
 
 
@@ -68,12 +68,12 @@ class RobotOptions:
     @property
     def given(self) -> list[str]:
         """The options that were given, as they are typed."""
-        return [f"--{name}" for name in OPTIONS if getattr(self, name)]
+        return [f"--{name}" for name in ROBOT_OPTIONS if getattr(self, name)]
 
     def changed(self, arm: Robot) -> Robot:
         """The robot with the payload and the gravity that were asked for; a payload of mass 0 is an empty hand."""
         if self.gravity is not None:
-            gravity = numbers_of("--gravity", self.gravity)
+            gravity = parse_numbers("--gravity", self.gravity)
             if len(gravity) != 3:
                 raise InputError(f"--gravity {self.gravity}: expected three numbers, such as --gravity 0,0,-1.62")
             arm = arm.with_gravity(gravity)
@@ -83,13 +83,13 @@ class RobotOptions:
         if self.payload and massless:
             return arm.without_payload()
         if self.payload and arm.tip is not None:
-            _ask_of_fingers(arm.links[arm.tip].name, arm.rows[arm.link_rows[arm.tip]].name)
+            _warn_about_finger(arm.links[arm.tip].name, arm.rows[arm.link_rows[arm.tip]].name)
         return arm
 
     @property
     def payloads(self) -> list[tuple[float, list[float], list[float]]]:
         """The bodies that the tool is to hold: mass, centre and inertia of each."""
-        return [_body(text) for text in self.payload]
+        return [_parse_payload(text) for text in self.payload]
 
     @property
     def tips(self) -> Sequence[str] | None:
@@ -98,7 +98,7 @@ class RobotOptions:
     @property
     def locked(self) -> dict[str, float]:
         locked = {}
-        for name, value in _pairs("--lock", self.lock, "a joint and its position, such as --lock elbow=0.5"):
+        for name, value in _parse_pairs("--lock", self.lock, "a joint and its position, such as --lock elbow=0.5"):
             try:
                 locked[name] = float(value)
             except ValueError:
@@ -109,26 +109,28 @@ class RobotOptions:
 
     @property
     def packages(self) -> dict[str, str]:
-        return dict(_pairs("--package", self.package, "a package and its folder, such as --package arm_description=."))
+        return dict(
+            _parse_pairs("--package", self.package, "a package and its folder, such as --package arm_description=.")
+        )
 
     @property
     def mappings(self) -> dict[str, str]:
-        return dict(_pairs("--arg", self.arg, "an argument and its value, such as --arg hand=true"))
+        return dict(_parse_pairs("--arg", self.arg, "an argument and its value, such as --arg hand=true"))
 
 
-def _ask_of_fingers(link: str, joint: str) -> None:
+def _warn_about_finger(link: str, joint: str) -> None:
     """Say that a payload hangs on what seems to be a finger, which moves against the hand and is not strong."""
-    if FINGER.search(f"{link} {joint}"):
+    if FINGER_NAMES.search(f"{link} {joint}"):
         text = f"the payload hangs on {shown(link)}, which {shown(joint)} moves: a finger?"
         report(
             "warning", "yellow", f"{text} --tip LINK has another link hold it, --lock {shown(joint)}=0 holds it still"
         )
 
 
-def _body(text: str) -> tuple[float, list[float], list[float]]:
+def _parse_payload(text: str) -> tuple[float, list[float], list[float]]:
     """One payload as it is typed."""
-    numbers = numbers_of("--payload", text)
-    if len(numbers) not in PAYLOADS:
+    numbers = parse_numbers("--payload", text)
+    if len(numbers) not in PAYLOAD_LENGTHS:
         raise InputError(
             f"--payload {text}: got {len(numbers)} numbers; expected a mass in kg, such as --payload 2.5 (a decimal "
             "point); with its centre in the tool frame, --payload 2.5,0,0,0.1; and with its inertia too, xx, yy, zz, "
@@ -137,27 +139,27 @@ def _body(text: str) -> tuple[float, list[float], list[float]]:
     return numbers[0], numbers[1:4] or [0.0] * 3, numbers[4:] or [0.0] * 6
 
 
-EXAMPLES = {"--payload": "--payload 2.5 or --payload 2.5,0,0,0.1", "--gravity": "--gravity 0,0,-1.62"}
+OPTION_EXAMPLES = {"--payload": "--payload 2.5 or --payload 2.5,0,0,0.1", "--gravity": "--gravity 0,0,-1.62"}
 """Of options that take numbers."""
 
 
-def numbers_of(flag: str, text: str) -> list[float]:
+def parse_numbers(flag: str, text: str) -> list[float]:
     """Numbers with commas between, as a flag has them."""
     try:
         return [float(x) for x in text.split(",")]
     except ValueError:
         pass
-    if (meant := listed(text)) is not None:
+    if (meant := comma_separated(text)) is not None:
         raise InputError(f"{flag} {text}: expected commas and no spaces between the numbers: {flag} {meant}")
     odd = next((x for x in text.split(",") if not is_number(x)), text)
-    example = EXAMPLES.get(flag, f"{flag} 0.1,0.2")
+    example = OPTION_EXAMPLES.get(flag, f"{flag} 0.1,0.2")
     raise InputError(
         f"{flag} {text}: {odd.strip()!r} is not a number; expected {example}: numbers in SI units (kg, m, rad), "
         "without the unit, with commas between"
     )
 
 
-def names_beginning(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+def complete_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     """For a shell that completes words: those names that begin as the word does."""
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
 
@@ -165,16 +167,16 @@ def names_beginning(names: Callable[[], Iterable[str]]) -> Callable[[str], list[
 Runner: TypeAlias = Callable[..., bool | None]
 """A command as it is written; False says that something is wrong with what it looked at."""
 
-AS_JSON: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-PAGE: TypeAlias = Annotated[
+JSON_OPTION: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+PAGE_OPTION: TypeAlias = Annotated[
     Path | None, typer.Option("--output", "-o", help="Where to write the page; NAME.html by default.")
 ]
 
-REPORT: TypeAlias = Annotated[
+REPORT_OPTION: TypeAlias = Annotated[
     Path | None, typer.Option("--output", "-o", help="A page to write as well, such as report.html.")
 ]
 
-NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {FILES}."]
+NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {ROBOT_FILES}."]
 """The type of a parameter of a command; a command may say something else of it."""
 
 
@@ -184,7 +186,7 @@ def robot_of(chosen: RobotOptions, visuals: bool = False) -> Robot:
     return chosen.changed(load(chosen.name, chosen.base, chosen.tips, *where))
 
 
-def seen_robot_of(chosen: RobotOptions) -> Robot:
+def robot_with_visuals(chosen: RobotOptions) -> Robot:
     """A robot with what it looks like, or without where the file names meshes that it must not."""
     try:
         return robot_of(chosen, visuals=True)
@@ -194,13 +196,13 @@ def seen_robot_of(chosen: RobotOptions) -> Robot:
         return arm
 
 
-def tell_unseen(arm: Robot) -> None:
+def report_missing_meshes(arm: Robot) -> None:
     """Say on the terminal what will not be seen of a robot, as its meshes are not there."""
-    for note in looks(arm).notes:
+    for note in appearance_of(arm).notes:
         report("warning", "yellow", note)
 
 
-def _pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:
+def _parse_pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:
     pairs = []
     for entry in given:
         name, equals, value = entry.partition("=")
@@ -214,18 +216,18 @@ def as_command(runner: Runner) -> Callable[..., None]:
     """A command as typer reads it: an argument and options in place of every parameter that is a robot."""
     hints = get_type_hints(runner, include_extras=True)
     robots = [name for name, hint in hints.items() if RobotOptions in get_args(hint)]
-    suffixes = dict(zip(robots, PANELS, strict=False))
+    suffixes = dict(zip(robots, OPTION_PANELS, strict=False))
     written = list(inspect.signature(runner).parameters.values())
-    parameters = [_plain(p, hints[p.name], p.name in suffixes) for p in written]
+    parameters = [_parameter(p, hints[p.name], p.name in suffixes) for p in written]
     for suffix in suffixes.values():
-        parameters += [_option(name, suffix) for name in OPTIONS]
+        parameters += [_option(name, suffix) for name in ROBOT_OPTIONS]
 
     @wraps(runner)
     def called(**given: Any) -> None:
         for name, suffix in suffixes.items():
-            parts = {option: given.pop(option + suffix) for option in OPTIONS}
+            parts = {option: given.pop(option + suffix) for option in ROBOT_OPTIONS}
             given[name] = RobotOptions(given[name], **{key: value for key, value in parts.items() if value is not None})
-        with reporting_errors():
+        with report_errors():
             if runner(**given) is False:
                 raise typer.Exit(1)
 
@@ -234,16 +236,16 @@ def as_command(runner: Runner) -> Callable[..., None]:
     return called
 
 
-def _plain(parameter: inspect.Parameter, hint: Any, robot: bool) -> inspect.Parameter:
+def _parameter(parameter: inspect.Parameter, hint: Any, robot: bool) -> inspect.Parameter:
     if robot:
-        hint = Annotated[str, typer.Argument(help=get_args(hint)[1], autocompletion=names_beginning(packaged))]
+        hint = Annotated[str, typer.Argument(help=get_args(hint)[1], autocompletion=complete_from(packaged))]
     return parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
 
 def _option(name: str, suffix: str) -> inspect.Parameter:
-    kind, takes, text = OPTIONS[name]
+    kind, takes, text = ROBOT_OPTIONS[name]
     flag = f"--{name}{suffix.replace('_', '-')}"
-    option = typer.Option(flag, help=text, metavar=takes, rich_help_panel=PANELS[suffix], show_default=False)
+    option = typer.Option(flag, help=text, metavar=takes, rich_help_panel=OPTION_PANELS[suffix], show_default=False)
     return inspect.Parameter(
         name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
     )

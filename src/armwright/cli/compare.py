@@ -9,8 +9,8 @@ import typer
 
 from armwright.check import Comparison, compare
 from armwright.check.compare import QUANTITIES, TOLERANCE
-from armwright.cli.command import AS_JSON, REPORT, NamedRobot, RobotOptions, robot_of
-from armwright.cli.output import console, escape, show_rows, table, told
+from armwright.cli.command import JSON_OPTION, REPORT_OPTION, NamedRobot, RobotOptions, robot_of
+from armwright.cli.output import console, escape, report_page, show_rows, table
 from armwright.names import tidy
 from armwright.robot import Robot
 
@@ -20,8 +20,8 @@ def run_compare(
     there: Annotated[RobotOptions, "Another description of the same robot."],
     tolerance: Annotated[float, typer.Option(help="Relative; radians for angles.")] = TOLERANCE,
     ignore: Annotated[list[str] | None, typer.Option(help="A kind of difference that does not count.")] = None,
-    output: REPORT = None,
-    json: AS_JSON = False,
+    output: REPORT_OPTION = None,
+    json: JSON_OPTION = False,
 ) -> bool:
     """Say where two descriptions of one robot differ, by how much, and at which joint or link."""
     found = compare(_load(here), _load(there), tolerance=tolerance, ignore=ignore or ())
@@ -32,7 +32,7 @@ def run_compare(
     if output is not None:
         path = found.to_html(output)
         if not json:
-            told(path, "the differences")
+            report_page(path, "the differences")
     return found.same
 
 

@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
 import armwright as aw
-from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of
-from armwright.cli.output import console, escape, numbered, records, show_json, show_notes, show_rows, working
+from armwright.cli.command import JSON_OPTION, ROBOT_FILES, RobotOptions, robot_of
+from armwright.cli.output import console, escape, numbered, records, show_json, show_notes, show_progress, show_rows
 from armwright.errors import InputError
 from armwright.formulations import PROBLEMS, Formulation
 from armwright.progress import tracked
 from armwright.study.operation_counts import VALID_FROM, compare, counted, formula
 from armwright.study.published import CUSTOMISED
 
-MOST_JOINTS = 60
+MAX_COUNT_JOINTS = 60
 """Counting every formulation takes a minute at this size, and the formulas in n say the rest."""
 
-KINDS = ("mul", "add", "div", "trig")
+OPERATION_HEADS = ("mul", "add", "div", "trig")
 
 
 def run_count(
-    robot: Annotated[RobotOptions, f"A number of joints or types like RRPRRR, a packaged robot, or {FILES}."],
-    json: AS_JSON = False,
+    robot: Annotated[RobotOptions, f"A number of joints or types like RRPRRR, a packaged robot, or {ROBOT_FILES}."],
+    json: JSON_OPTION = False,
 ) -> None:
     """Count operations: every formulation, beside what the papers published."""
     name = robot.name
@@ -39,9 +39,9 @@ def run_count(
 
 
 def _joints(text: str) -> int:
-    if len(text) > 4 or not 1 <= int(text) <= MOST_JOINTS:
+    if len(text) > 4 or not 1 <= int(text) <= MAX_COUNT_JOINTS:
         raise InputError(
-            f"{text} joints: expected 1 or more, and at most {MOST_JOINTS} (the formulas in n go on from there)"
+            f"{text} joints: expected 1 or more, and at most {MAX_COUNT_JOINTS} (the formulas in n go on from there)"
         )
     return int(text)
 
@@ -57,8 +57,8 @@ def _numbers(c: aw.OperationCount) -> Sequence[int]:
 def _count_general(types: str, json: bool) -> None:
     n, revolute = len(types), set(types) == {"R"}
     formulas = revolute and n >= VALID_FROM
-    with working("counting"):
-        counts: Rows = [("problem", "formulation", *KINDS)]
+    with show_progress("counting"):
+        counts: Rows = [("problem", "formulation", *OPERATION_HEADS)]
         counts += [(f.problem, f.name, *_numbers(_general(f, types))) for f in tracked(counted(n))]
         # of what is differentiated, a formula would take longer to find than all others
         grown: Rows = [("problem", "formulation", "mul for n joints", "add for n joints")]
@@ -100,8 +100,8 @@ def _count_robot(arm: aw.Robot, json: bool) -> None:
     types, chain = arm.without_couplings().joint_types, arm.without_couplings().mechanism().serial
     methods = counted(arm.n, arm.mechanism())
     order = list(dict.fromkeys(f.problem for f in methods))
-    rows: Rows = [("problem", "formulation", *KINDS, *(("general mul", "general add") if chain else ()))]
-    with working(f"counting {arm.name}"):
+    rows: Rows = [("problem", "formulation", *OPERATION_HEADS, *(("general mul", "general add") if chain else ()))]
+    with show_progress(f"counting {arm.name}"):
         own = {(f.problem, f.name): _customised(f, arm) for f in tracked(methods)}
     for f in sorted(methods, key=lambda f: (order.index(f.problem), own[f.problem, f.name].total)):
         any_such = [_general(f, types)] if chain else []
@@ -122,7 +122,7 @@ def _count_robot(arm: aw.Robot, json: bool) -> None:
 
 def _compiled(arm: aw.Robot) -> tuple[Rows, list[str]]:
     """What is compiled where no formulation is asked for, beside what is published for this very robot."""
-    rows: Rows = [("problem", "compiled by default", *KINDS, "published for this robot", "verdict")]
+    rows: Rows = [("problem", "compiled by default", *OPERATION_HEADS, "published for this robot", "verdict")]
     notes = []
     for problem in (p.name for p in PROBLEMS.values() if len(p.candidates) > 1):
         compiled = aw.compile(arm, problem)

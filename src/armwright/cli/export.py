@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.command import AS_JSON, NamedRobot, robot_of
-from armwright.cli.output import show_json, show_rows, told, working
+from armwright.cli.command import JSON_OPTION, NamedRobot, robot_of
+from armwright.cli.output import report_page, show_json, show_progress, show_rows
 from armwright.errors import InputError
 from armwright.export import EXPORTS, identifier
 from armwright.export.exporting import form_of, kept, wanted
@@ -17,7 +17,7 @@ from armwright.export.notes import digest
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
-KINDS = ("mul", "add", "div", "trig")
+OPERATION_KINDS = ("mul", "add", "div", "trig")
 
 
 def run_export(
@@ -38,7 +38,7 @@ def run_export(
     ] = None,
     single: Annotated[bool, typer.Option("--float", help="Single precision.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are no earlier export.")] = False,
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> None:
     """Write a robot's functions as code for another program, with a self-test where it can be run."""
     dtype = "float32" if single else "float64"
@@ -46,7 +46,7 @@ def run_export(
     folder = output or Path(identifier(arm.name))
     if output is None and folder.is_symlink():
         raise InputError(f"{folder} is a link; expected a folder, so name the one you mean with -o")
-    with working(f"writing {arm.name}"):
+    with show_progress(f"writing {arm.name}"):
         named = form.functions if functions is None else _split(functions)
         asked = wanted(arm, named, dtype, _split(vary), _split(wrenches))
         paths = kept(folder, form.files(asked), force)
@@ -54,8 +54,10 @@ def run_export(
         written = {name: _as_data(program) for name, program in asked.written.items()}
         show_json({"robot": arm.name, "digest": digest(arm), "to": to, "files": paths, "functions": written})
         return
-    show_rows([("function", "arguments", "result", *KINDS), *(_row(*entry) for entry in asked.written.items())])
-    told(folder, f"{', '.join(path.name for path in paths)}: {form.about}")
+    show_rows(
+        [("function", "arguments", "result", *OPERATION_KINDS), *(_row(*entry) for entry in asked.written.items())]
+    )
+    report_page(folder, f"{', '.join(path.name for path in paths)}: {form.about}")
 
 
 def _split(given: Sequence[str] | None) -> list[str]:
@@ -66,7 +68,7 @@ def _split(given: Sequence[str] | None) -> list[str]:
 def _cost(program: Program) -> dict[str, int]:
     cost = count(program.outputs)
     numbers = cost.multiplications, cost.additions, cost.divisions, cost.trigonometric
-    return dict(zip(KINDS, numbers, strict=True))
+    return dict(zip(OPERATION_KINDS, numbers, strict=True))
 
 
 def _as_data(program: Program) -> dict[str, object]:

@@ -12,9 +12,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armwright.cli.command import AS_JSON, NamedRobot, robot_of
-from armwright.cli.output import console, escape, naming, page_name, show_json, show_rows, told, working
-from armwright.cli.pages import load_name, place
+from armwright.cli.command import JSON_OPTION, NamedRobot, robot_of
+from armwright.cli.output import (
+    console,
+    escape,
+    name_errors,
+    page_name,
+    report_page,
+    show_json,
+    show_progress,
+    show_rows,
+)
+from armwright.cli.page_names import page_place, payload_suffix
 from armwright.errors import InputError, ModelWarning
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
 from armwright.identify.data import per_joint, read, write_csv
@@ -24,13 +33,13 @@ from armwright.identify.validation import WORSE, Validation
 from armwright.names import shown, tidy
 from armwright.robot import Robot
 
-SUSPICIOUS = 0.2
+SUSPICIOUS_RESIDUAL = 0.2
 """The part of a joint's torque that a model may leave before something is likely to be wrong."""
 
-MOST_ROWS = 1_000_000
+MAX_TABLE_ROWS = 1_000_000
 """Of a table: some hundred megabytes."""
 
-WRITERS = {".toml": Robot.to_toml, ".urdf": Robot.to_urdf, ".xml": Robot.to_mjcf}
+ROBOT_WRITERS = {".toml": Robot.to_toml, ".urdf": Robot.to_urdf, ".xml": Robot.to_mjcf}
 
 
 def run_excitation(
@@ -41,21 +50,21 @@ def run_excitation(
     acceleration: Annotated[float, typer.Option(help="The largest acceleration, rad/s^2 or m/s^2.")] = 8.0,
     every: Annotated[float, typer.Option(help="Seconds between rows.")] = 0.01,
     seed: Annotated[int, typer.Option(help="Another one gives another motion.", min=0)] = 0,
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> None:
     """Find a motion that shows every parameter the dynamics depend on, and write it as a table."""
     arm = robot_of(robot)
-    if not 0 < every < np.inf or not period / every <= MOST_ROWS:
+    if not 0 < every < np.inf or not period / every <= MAX_TABLE_ROWS:
         raise InputError(
-            f"every = {every!r}: expected seconds, above zero, and no more than {MOST_ROWS:,} rows a period"
+            f"every = {every!r}: expected seconds, above zero, and no more than {MAX_TABLE_ROWS:,} rows a period"
         )
     most = np.minimum(velocity, [joint.max_velocity or np.inf for joint in arm.joints])
-    with working(f"looking for a motion of {arm.name}"):
+    with show_progress(f"looking for a motion of {arm.name}"):
         motion = excitation(arm, period=period, velocity=most, acceleration=acceleration, seed=seed)
     t = np.linspace(motion.start, motion.end, math.ceil(motion.duration / every - 1e-9) + 1)
     q, qd, qdd = motion(t)
     path = write_csv(
-        page_name(output, f"{arm.name}{load_name(arm)}", "_motion.csv"), {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)}
+        page_name(output, f"{arm.name}{payload_suffix(arm)}", "_motion.csv"), {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)}
     )
     found: dict[str, Any] = {
         "robot": arm.name,
@@ -85,7 +94,7 @@ def _show_motion(arm: Robot, found: Mapping[str, Any]) -> None:
     out = console()
     out.print(f"{found['base_parameters']} base parameters, condition number {found['condition']:.3g}")
     out.print("Only joint limits were looked at: see that nothing is in the way.", style="dim")
-    told(found["file"], f"t, q, qd, qdd in {found['rows']} rows")
+    report_page(found["file"], f"t, q, qd, qdd in {found['rows']} rows")
 
 
 def run_identification(
@@ -97,23 +106,23 @@ def run_identification(
     validate: Annotated[
         Path | None, typer.Option(help="Data of another motion, on which the parameters found are tried.")
     ] = None,
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> bool:
     """Find the parameters of a robot in measured torques, with standard deviations."""
     arm = robot_of(robot)
     others = None
     if validate is not None:
-        with naming("--validate"):
+        with name_errors("--validate"):
             others = read(validate, arm.n, cutoff, arm.nq)
-    if write is not None and write.suffix not in WRITERS:
-        raise InputError(f"--write {write}: expected a name that ends in {', '.join(WRITERS)}")
-    with working(f"identifying {arm.name}"):
+    if write is not None and write.suffix not in ROBOT_WRITERS:
+        raise InputError(f"--write {write}: expected a name that ends in {', '.join(ROBOT_WRITERS)}")
+    with show_progress(f"identifying {arm.name}"):
         found = estimate(arm, data, cutoff=cutoff)
     tried = None
     if others is not None:
-        with naming("--validate"), working(f"validating {arm.name}"):
+        with name_errors("--validate"), show_progress(f"validating {arm.name}"):
             tried = found.validate(others)
-    where = place(output, arm, "_identified.html")
+    where = page_place(output, arm, "_identified.html")
     found.to_html(where.path, tried)
     path = where.mark()
     good = _warn_of_residuals(found)
@@ -122,7 +131,7 @@ def run_identification(
     written = write if good else None
     if written is not None:
         source = f"Identified from {data.name} ({len(found.data)} samples), beginning with:\n{arm.source.strip()}\n"
-        WRITERS[written.suffix](replace(found.robot, source=source), written)
+        ROBOT_WRITERS[written.suffix](replace(found.robot, source=source), written)
     if json:
         validation = {} if tried is None else {"validation": _validated(tried)}
         show_json({**_as_data(found), **validation, "ok": good, "page": path, "robot_file": written})
@@ -132,9 +141,9 @@ def run_identification(
         console().print()
         title = f"On {len(tried.data)} samples of {escape(validate)}, which did not go into it"
         show_rows([VALIDATION_HEADS, *validation_rows(tried, arm)], title)
-    told(path, "parameters, residuals and torques")
+    report_page(path, "parameters, residuals and torques")
     if written is not None:
-        told(written, "the robot with these parameters")
+        report_page(written, "the robot with these parameters")
     return good
 
 
@@ -151,11 +160,11 @@ def _as_data(found: Identification) -> dict[str, Any]:
 def _warn_of_residuals(found: Identification) -> bool:
     """Say which joints the model does not explain; False if for some joint no model at all would be nearer."""
     return _warn_of_joints(
-        [r for r in found.residuals if r.relative > SUSPICIOUS],
+        [r for r in found.residuals if r.relative > SUSPICIOUS_RESIDUAL],
         lambda joints: (
-            f"the model leaves more than {SUSPICIOUS:.0%} of the torque of {joints} unexplained. Look for angles in "
-            "degrees, torques of the motor instead of the joint, a sign that is turned, columns in another order, data "
-            "of another robot; or for much noise, where the correlation of neighbours is near 0."
+            f"the model leaves more than {SUSPICIOUS_RESIDUAL:.0%} of the torque of {joints} unexplained. Look for "
+            "angles in degrees, torques of the motor instead of the joint, a wrong sign, columns in another order, "
+            "data of another robot; or for much noise, where the correlation of neighbours is near 0."
         ),
     )
 
@@ -183,11 +192,11 @@ def _validated(tried: Validation) -> list[dict[str, Any]]:
 def _warn_of_validation(tried: Validation) -> bool:
     """Say of which joints the parameters leave much on other data; False if no model at all would be nearer."""
     return _warn_of_joints(
-        [r for r in tried.residuals if r.joint in tried.worse and r.relative > SUSPICIOUS],
+        [r for r in tried.residuals if r.joint in tried.worse and r.relative > SUSPICIOUS_RESIDUAL],
         lambda joints: (
-            f"on the data to validate with, the model leaves more than {SUSPICIOUS:.0%} of the torque of {joints}, and "
-            f"more than {WORSE:g} times what it leaves of those of the fit. Look for another payload, another robot, "
-            "other friction, or too few rows in the fit."
+            f"on the data to validate with, the model leaves more than {SUSPICIOUS_RESIDUAL:.0%} of the torque of "
+            f"{joints}, and more than {WORSE:g} times what it leaves of those of the fit. Look for another "
+            "payload, another robot, other friction, or too few rows in the fit."
         ),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 import armwright as aw
-from armwright.cli.command import AS_JSON, NamedRobot, robot_of
+from armwright.cli.command import JSON_OPTION, NamedRobot, robot_of
 from armwright.cli.output import console, escape, show_json, show_rows
 from armwright.errors import ModelWarning, PublishedWarning
 from armwright.model.records import Frame
@@ -20,7 +20,7 @@ from armwright.rules import Problem
 from armwright.trajectory.line import rotation_vector
 
 
-def list_robots(json: AS_JSON = False) -> None:
+def list_robots(json: JSON_OPTION = False) -> None:
     """List the packaged robots."""
     arms, odd = {}, []
     for name in aw.robots():
@@ -41,7 +41,7 @@ def list_robots(json: AS_JSON = False) -> None:
 def show_robot(
     robot: NamedRobot,
     frames: Annotated[bool, typer.Option("--frames", help="List its frames: names that frame= knows.")] = False,
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> None:
     """Print a robot as the tables a robotics book would print, and what looks wrong with it."""
     with warnings.catch_warnings():
@@ -109,7 +109,7 @@ def _as_data(arm: aw.Robot, found: list[Problem]) -> dict[str, Any]:
     return {**data, "problems": told}
 
 
-def list_formulations(json: AS_JSON = False) -> None:
+def list_formulations(json: JSON_OPTION = False) -> None:
     """List every formulation: what it solves, after whom, how its cost grows, and which take chains only."""
     heads = ("problem", "formulation", "cost", "after")
     rows = [(f.problem, f.name, f"O({f.order}){', chains only' * f.serial}", f.paper) for f in aw.formulations()]

@@ -35,12 +35,12 @@ from armwright.names import shown, shown_lines
 from armwright.pages.report.plot import write
 from armwright.progress import progress_reported
 
-WIDTH = 150
+PIPE_WIDTH = 150
 """Columns for which tables are laid out where nobody is watching: in a pipe or a file nothing need be folded.
 
 Who sets COLUMNS wants as many of them there, too."""
 
-NUMBERS = frozenset(
+NUMBER_HEADS = frozenset(
     {
         *("mul", "add", "div", "trig", "products", "sums", "their mul", "their add", "our mul", "our add"),
         *("general mul", "general add"),
@@ -49,7 +49,7 @@ NUMBERS = frozenset(
 )
 """Heads of columns with numbers, which stand to the right."""
 
-TEXTS = frozenset(
+TEXT_HEADS = frozenset(
     {
         *("what", "how", "source", "after", "the sum of", "published by", "published for this robot", "where", "kind"),
         *("proof", "published", "obtained", "held to", "verdict", "who", "joint", "joints"),
@@ -58,19 +58,19 @@ TEXTS = frozenset(
 )
 """Heads of columns with words, which fold where the terminal is narrow; the others stay whole."""
 
-NAMES = frozenset({"formulation", "compiled by default", "winner", "over"})
+NAME_HEADS = frozenset({"formulation", "compiled by default", "winner", "over"})
 """Heads of columns with names that may be broken after a part, where nothing else makes a table fit."""
 
-BREAKS = (30, 20)
+NAME_WIDTHS = (30, 20)
 """Columns that a part of a name has: first this many, then fewer."""
 
-HEADING = "[bold]"
+GROUP_MARKUP = "[bold]"
 """How a cell begins that stands above a group of rows."""
 
-WORD = 24
+MAX_WORD = 24
 """Longer words, such as paths, are broken rather than that a table is wider than the terminal."""
 
-OPTIONS = {
+LOAD_OPTIONS = {
     "base=": "--base LINK",
     "tip=": "--tip LINK",
     "with_tip(": "--tip LINK",
@@ -112,7 +112,7 @@ class Screen(Console):
 
         A table that is wide by its numbers stays as wide as these.
         """
-        first, then = (partial(_break_names, width) for width in BREAKS)
+        first, then = (partial(_break_names, width) for width in NAME_WIDTHS)
         for narrower in (_stack_heads, first, _narrow_gaps, then):
             if self._across(made) <= self.width:
                 return
@@ -123,7 +123,9 @@ class Screen(Console):
     def _fold(self, made: Table) -> None:
         """Let words fold: every column has its longest word, and the room left goes round among those with more."""
         sizes = [self.widths(column) for column in made.columns]
-        least = [line if c.no_wrap else min(word, WORD) for c, (word, line) in zip(made.columns, sizes, strict=True)]
+        least = [
+            line if c.no_wrap else min(word, MAX_WORD) for c, (word, line) in zip(made.columns, sizes, strict=True)
+        ]
         made.collapse_padding = sum(least) + 2 * (len(least) - 1) > self.width
         spare = max(0, self.width - sum(least) - self._gaps(made))
         wanting = sorted((line - own, k) for k, ((_, line), own) in enumerate(zip(sizes, least, strict=True)))
@@ -156,12 +158,12 @@ def _stack_heads(screen: Screen, made: Table) -> None:
 
 def _break_names(width: int, _screen: Screen, made: Table) -> None:
     for column in made.columns:
-        if str(column.header).replace("\n", " ") in NAMES:
+        if str(column.header).replace("\n", " ") in NAME_HEADS:
             cells = [str(cell) for cell in column.cells]
-            column._cells = [x if x.startswith(HEADING) else _broken(x, width) for x in cells]
+            column._cells = [x if x.startswith(GROUP_MARKUP) else _break_name(x, width) for x in cells]
 
 
-def _broken(name: str, width: int) -> str:
+def _break_name(name: str, width: int) -> str:
     """A name in lines of at most this width, each but the last ending where a part of it does."""
     lines, rest = [], name.replace("\n", "")
     while len(rest) > width and (end := max(rest.rfind("_", 0, width), rest.rfind(" ", 0, width))) > 0:
@@ -179,12 +181,12 @@ def escape(text: object) -> str:
     return markup.escape(shown(text))
 
 
-PATIENCE = 2.0
+PROGRESS_DELAY = 2.0
 """Seconds after which it is said how long something is going to take."""
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
+def show_progress(text: str) -> Iterator[None]:
     """A line on stderr that says what takes so long, for as long as it does, and after a while how long it will.
 
     What counts its steps more than once does not go back.
@@ -199,7 +201,7 @@ def working(text: str) -> Iterator[None]:
 
         def tell(share: float) -> None:
             nonlocal shown, furthest
-            if not shown and time.perf_counter() - begin > PATIENCE:
+            if not shown and time.perf_counter() - begin > PROGRESS_DELAY:
                 bar.columns = (*columns, BarColumn(), TimeRemainingColumn())
                 shown = True
             furthest = max(furthest, share)
@@ -212,12 +214,12 @@ def working(text: str) -> Iterator[None]:
 def console(stderr: bool = False) -> Screen:
     made = Screen(stderr=stderr, highlight=False)
     if not made.folds:
-        made.width = max(made.width, WIDTH)
+        made.width = max(made.width, PIPE_WIDTH)
     return made
 
 
 @contextmanager
-def reporting_errors() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Errors and warnings of armwright as one line each, without a traceback; an error ends the command.
 
     A warning is there at once, as what it warns of may take an hour, and once, however often it is raised.
@@ -246,7 +248,7 @@ def reporting_errors() -> Iterator[None]:
 
 
 @contextmanager
-def naming(what: str) -> Iterator[None]:
+def name_errors(what: str) -> Iterator[None]:
     """Say which of several things an error is about."""
     try:
         yield
@@ -257,21 +259,21 @@ def naming(what: str) -> Iterator[None]:
 
 def report(word: str, colour: str, text: str) -> None:
     """A line on stderr."""
-    whole = f"{text} {command_line(text)}".rstrip()
+    whole = f"{text} {option_names(text)}".rstrip()
     console(stderr=True).print(f"[{colour}]{word}:[/] {markup.escape(shown_lines(whole))}", soft_wrap=True)
 
 
-def command_line(text: str) -> str:
+def option_names(text: str) -> str:
     """What the arguments of `armwright.load` that a text speaks of are on the command line."""
-    options = list(dict.fromkeys(option for argument, option in OPTIONS.items() if argument in text))
+    options = list(dict.fromkeys(option for argument, option in LOAD_OPTIONS.items() if argument in text))
     return f"(on the command line: {', '.join(options)})" if options else ""
 
 
 def table(*heads: str, title: str | None = None) -> Table:
     made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for head in heads:
-        justify: JustifyMethod = "right" if head in NUMBERS or head.startswith("n = ") else "left"
-        made.add_column(head, justify=justify, overflow="fold", no_wrap=head not in TEXTS)
+        justify: JustifyMethod = "right" if head in NUMBER_HEADS or head.startswith("n = ") else "left"
+        made.add_column(head, justify=justify, overflow="fold", no_wrap=head not in TEXT_HEADS)
     return made
 
 
@@ -291,7 +293,7 @@ def show_rows(
         if grouped and row[0] != before:
             if before is not None:
                 made.add_row()
-            made.add_row(f"{HEADING}{escape(row[0])}[/]")
+            made.add_row(f"{GROUP_MARKUP}{escape(row[0])}[/]")
             before = row[0]
         made.add_row(*map(escape, cells))
     console().print(made)
@@ -299,21 +301,21 @@ def show_rows(
 
 def show_json(data: Any) -> None:
     """The same for programs; what is not a number there is null."""
-    typer.echo(json.dumps(plain(data), indent=2, allow_nan=False))
+    typer.echo(json.dumps(as_json_value(data), indent=2, allow_nan=False))
 
 
-def plain(value: Any) -> Any:
+def as_json_value(value: Any) -> Any:
     """Data as JSON has it: arrays as lists, records and named things by their fields, paths as text."""
     if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): as_json_value(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
+        return as_json_value(value.tolist())
     if isinstance(value, str | bool | int | None):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Iterable):
-        return [plain(entry) for entry in value]
+        return [as_json_value(entry) for entry in value]
     return str(value)
 
 
@@ -332,13 +334,13 @@ def show_notes(notes: Mapping[str, int]) -> None:
         console().print(f"{i:2}  {escape(note)}", style="dim", soft_wrap=True)
 
 
-def write_page(path: Path, text: str, what: str) -> None:
+def write_and_report(path: Path, text: str, what: str) -> None:
     """Write a page, and say what there is to see on it."""
     write(path, text)
-    told(path, what)
+    report_page(path, what)
 
 
-def told(path: Path, what: str) -> None:
+def report_page(path: Path, what: str) -> None:
     """What was written, and what it holds."""
     console().print(f"{escape(path)}: {what}", style="dim", soft_wrap=True)
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.command import AS_JSON, PAGE, NamedRobot, robot_of
-from armwright.cli.output import console, escape, records, show_json, table, told, working
-from armwright.cli.pages import place
+from armwright.cli.command import JSON_OPTION, PAGE_OPTION, NamedRobot, robot_of
+from armwright.cli.output import console, escape, records, report_page, show_json, show_progress, table
+from armwright.cli.page_names import page_place
 from armwright.errors import InputError
 from armwright.study.precision import DIGITS, DTYPES, STATES, Precision, precision
 
@@ -18,16 +18,16 @@ def run_precision(
     sweep: Annotated[int | None, typer.Option(help="Sweep this joint (1, 2, ...) instead of random states.")] = None,
     states: Annotated[int, typer.Option(help="How many random states.")] = STATES,
     seed: Annotated[int, typer.Option(help="Which random states.", min=0)] = 0,
-    output: PAGE = None,
-    json: AS_JSON = False,
+    output: PAGE_OPTION = None,
+    json: JSON_OPTION = False,
 ) -> None:
     """Compare every forward dynamics in float32 and float64 with 50 digits, and say which to trust."""
     arm = robot_of(robot)
     if sweep is not None and not 1 <= sweep <= arm.n:
         raise InputError(f"--sweep {sweep}: {arm.name} has joints 1 to {arm.n}")
-    with working(f"computing {arm.name} with {DIGITS} digits"):
+    with show_progress(f"computing {arm.name} with {DIGITS} digits"):
         study = precision(arm, states, seed, None if sweep is None else sweep - 1)
-    path = place(output, arm, "_precision.html").write(study.page())
+    path = page_place(output, arm, "_precision.html").write(study.page())
     if json:
         rows = records([study.heads, *study.rows()])
         show_json({"robot": arm.name, "errors": rows, "verdict": study.verdict(), "page": path})
@@ -36,7 +36,7 @@ def run_precision(
     out = console()
     for sentence in study.verdict():
         out.print(escape(sentence), soft_wrap=True)
-    told(path, "the errors as curves")
+    report_page(path, "the errors as curves")
 
 
 def _show(study: Precision) -> None:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from armwright.cli.command import AS_JSON
-from armwright.cli.output import console, escape, numbered, show_json, show_notes, table, working
-from armwright.cli.output import told as told_of
+from armwright.cli.command import JSON_OPTION
+from armwright.cli.output import console, escape, numbered, show_json, show_notes, show_progress, table
+from armwright.cli.output import report_page as told_of
 from armwright.pages.report.plot import write
 from armwright.study.papers import PAPERS, Study, lost, study
 from armwright.study.papers.finding import NARROW, Verdict, index, tally
@@ -32,13 +32,13 @@ _COLOURS = {
 def run_reproduction(
     paper: Annotated[str, typer.Argument(help="mata2002, grigorov2013, angeles1989, mohan2007, machado1994 or all.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the pages.")] = Path(),
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> bool:
     """Run a paper's tables and figures again: published beside obtained, with a verdict for each number."""
     good, told, studies = True, {}, list[Study]()
     for name in PAPERS if paper == "all" else [paper]:
         begin = time.perf_counter()
-        with working(f"reproducing {name}"):
+        with show_progress(f"reproducing {name}"):
             made = study(name)
         path = write(output / f"{made.paper}.html", made.page(), folders=True)
         studies.append(made)
@@ -67,13 +67,13 @@ def _as_data(made: Study, path: Path, gone: list[str]) -> dict[str, Any]:
     return {"title": made.title, "summary": made.summary, "findings": findings, "no_longer": gone, "page": path}
 
 
-WIDE = 120
+WIDE_TERMINAL = 120
 """Columns of a terminal that has room for every column of a table; else two stand below each other."""
 
 
 def _show(made: Study, seconds: float, path: Path) -> None:
     out = console()
-    wide = out.width >= WIDE
+    wide = out.width >= WIDE_TERMINAL
     heads = NARROW if wide else ("what", "expected", "obtained", "verdict")
     rows = table(*heads, title=escape(made.title))
     notes = numbered(finding.why for finding in made.findings)

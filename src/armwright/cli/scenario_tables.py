@@ -11,7 +11,7 @@ from armwright.scenario.laws import COMMON_KEYS
 from armwright.scenario.parse import merged
 from armwright.simulation.plan import ADAPTIVE_OPTIONS, supported_options
 
-LIMITS = ("velocity", "acceleration", "torque", "jerk", "reserve")
+LIMIT_KEYS = ("velocity", "acceleration", "torque", "jerk", "reserve")
 """Keys of a time-optimal motion that say within which limits it is."""
 
 
@@ -21,7 +21,7 @@ def table_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def with_changes(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario with some keys changed.
 
     Another law has none of the numbers of the one before, another integrator those that have a meaning for it.
@@ -30,11 +30,11 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     if "law" in new and new["law"] != old.get("law"):
         kept["torque"] = {key: x for key, x in old.items() if key in COMMON_KEYS}
     if new := table_in(changes, "integrator"):
-        kept["integrator"] = _stepped(table_in(data, "integrator"), new)
+        kept["integrator"] = _integrator_options(table_in(data, "integrator"), new)
     return merged(kept, changes)
 
 
-def _stepped(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+def _integrator_options(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the old integrator that the new one takes."""
     chosen = set(new) & set(ADAPTIVE_OPTIONS)
     stepped = "step" in new or ("step" in old and not chosen)
@@ -42,7 +42,7 @@ def _stepped(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {key: x for key, x in old.items() if key == "method" or key in known}
 
 
-def at_the_limits(
+def time_optimal_scenario(
     data: Mapping[str, Any], changes: Mapping[str, Any], reserve: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a scenario that goes along its path as fast as the limits allow, and the changes left to make."""
@@ -53,34 +53,34 @@ def at_the_limits(
     motion, said = table_in(data, "trajectory"), table_in(changes, "trajectory")
     if not motion:
         raise InputError("--fastest: the scenario has no [trajectory], so there is no path to go along fast; add one")
-    limits = {key: said[key] for key in LIMITS if key in said}
-    left = {key: x for key, x in said.items() if key not in LIMITS}
+    limits = {key: said[key] for key in LIMIT_KEYS if key in said}
+    left = {key: x for key, x in said.items() if key not in LIMIT_KEYS}
     rest = {**{key: x for key, x in changes.items() if key != "trajectory"}, **({"trajectory": left} if left else {})}
     if motion.get("type") == "time_optimal":
         return {**data, "trajectory": {**motion, **limits}}, rest
     along = merged(motion, left)
     rest.pop("trajectory", None)
-    return {**data, "trajectory": fast({"along": along}, limits, reserve)}, rest
+    return {**data, "trajectory": time_optimal_table({"along": along}, limits, reserve)}, rest
 
 
-def fast(path: Mapping[str, Any], limits: Mapping[str, Any], reserve: float) -> dict[str, Any]:
+def time_optimal_table(path: Mapping[str, Any], limits: Mapping[str, Any], reserve: float) -> dict[str, Any]:
     """Return the table of a time-optimal motion along a path."""
     left = {"reserve": reserve} if reserve else {}
     return {"type": "time_optimal", **path, **left, **limits}
 
 
-def written(data: Mapping[str, Any]) -> str:
+def as_toml(data: Mapping[str, Any]) -> str:
     """Return a scenario as a file would say it: numbers and texts first, then tables."""
-    lines = [f"{key} = {_value(x)}" for key, x in data.items() if not isinstance(x, Mapping) or key == "payload"]
+    lines = [f"{key} = {_toml_value(x)}" for key, x in data.items() if not isinstance(x, Mapping) or key == "payload"]
     for key, table in data.items():
         if isinstance(table, Mapping) and key != "payload":
-            lines += ["", f"[{key}]", *(f"{name} = {_value(x)}" for name, x in table.items())]
+            lines += ["", f"[{key}]", *(f"{name} = {_toml_value(x)}" for name, x in table.items())]
     return "\n".join(lines) + "\n"
 
 
-def _value(x: Any) -> str:
+def _toml_value(x: Any) -> str:
     if isinstance(x, Mapping):
-        return "{" + ", ".join(f"{key} = {_value(entry)}" for key, entry in x.items()) + "}"
+        return "{" + ", ".join(f"{key} = {_toml_value(entry)}" for key, entry in x.items()) + "}"
     if isinstance(x, (list, tuple)):
-        return "[" + ", ".join(map(_value, x)) + "]"
+        return "[" + ", ".join(map(_toml_value, x)) + "]"
     return json.dumps(x)

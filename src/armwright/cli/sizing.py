@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from armwright.cli.command import AS_JSON, PAGE
-from armwright.cli.output import console, escape, report, show_json, show_rows, told, working
-from armwright.cli.pages import place
+from armwright.cli.command import JSON_OPTION, PAGE_OPTION
+from armwright.cli.output import console, escape, report, report_page, show_json, show_progress, show_rows
+from armwright.cli.page_names import page_place
 from armwright.errors import InfeasibleError
 from armwright.sizing import ActuatorSet, Sizing, size
 from armwright.sizing.result import HEADS
@@ -18,13 +18,13 @@ from armwright.sizing.sizing_file import read
 
 def run_sizing(
     file: Annotated[Path, typer.Argument(help="Robot, motions, payloads, catalogue and objective (docs/sizing.md).")],
-    output: PAGE = None,
-    json: AS_JSON = False,
+    output: PAGE_OPTION = None,
+    json: JSON_OPTION = False,
 ) -> bool:
     """Find the best motor and gearbox for every joint together (exit code 1 if no set is enough)."""
     asked = read(file)
     try:
-        with working(f"choosing actuators for {asked['robot'].name}"):
+        with show_progress(f"choosing actuators for {asked['robot'].name}"):
             found = size(**asked)
     except InfeasibleError as error:
         if json:
@@ -35,14 +35,14 @@ def run_sizing(
         else:
             report("infeasible", "bold red", str(error))
         return False
-    where = place(output, found.robot, "_actuators.html")
+    where = page_place(output, found.robot, "_actuators.html")
     found.to_html(where.path)
     path = where.mark()
     if json:
         show_json({"feasible": True, **_as_data(found), "page": path})
     else:
         _show(found)
-        told(path, "sets, margins, and the torque of each motor over its speed")
+        report_page(path, "sets, margins, and the torque of each motor over its speed")
     return True
 
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from armwright import files
-from armwright.cli.command import AS_JSON
-from armwright.cli.output import console, escape, show_json, show_rows, told, working
+from armwright.cli.command import JSON_OPTION
+from armwright.cli.output import console, escape, report_page, show_json, show_progress, show_rows
 from armwright.cli.output import report as note
 from armwright.errors import InputError
 from armwright.names import tidy
@@ -25,7 +25,7 @@ from armwright.sweep.study import Study
 from armwright.sweep.study_engine import ProgressCallback, StudyProgress, compute_study
 from armwright.sweep.study_page import study_page, study_summary
 
-PAGE = "report.html"
+REPORT_NAME = "report.html"
 
 
 def run_sweep(
@@ -37,12 +37,14 @@ def run_sweep(
     target: Annotated[str | None, typer.Option(help="cpu, or cuda for a card; else as the study says.")] = None,
     chunk: Annotated[str | None, typer.Option(metavar="K/N", help="Part K of N alone, for arrays of jobs.")] = None,
     status: Annotated[bool, typer.Option("--status", help="Say how far it is, and do nothing.")] = False,
-    report: Annotated[bool, typer.Option("--report", help=f"Write {PAGE} of what there is into the folder.")] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help=f"Write {REPORT_NAME} of what there is into the folder.")
+    ] = False,
     row: Annotated[int | None, typer.Option(help="Run one rollout alone, and write its history.", min=0)] = None,
     allow_functions: Annotated[
         bool, typer.Option("--allow-functions", help="Run the Python functions that a folder of results names.")
     ] = False,
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> bool | None:
     """Run a study: many rollouts with numbers that vary, kept in a folder; run again, it does what is missing.
 
@@ -71,7 +73,7 @@ def run_sweep(
         return useful
     failed = f", of which {done.failed} could not go on" if done.failed else ""
     before = f"{done.earlier} were there, " if done.earlier else ""
-    told(folder, f"{before}{new} computed{failed}; armwright sweep {folder} --report")
+    report_page(folder, f"{before}{new} computed{failed}; armwright sweep {folder} --report")
     return useful
 
 
@@ -129,8 +131,8 @@ def _look(folder: Path, report: bool, json: bool) -> None:
     results = open_study(folder)
     found: dict[str, Any] = study_summary(results)
     if report:
-        with working("reading the results"):
-            found["page"] = write(folder / PAGE, study_page(results))
+        with show_progress("reading the results"):
+            found["page"] = write(folder / REPORT_NAME, study_page(results))
     if json:
         show_json(found)
         return
@@ -140,7 +142,7 @@ def _look(folder: Path, report: bool, json: bool) -> None:
         soft_wrap=True,
     )
     if report:
-        told(folder / PAGE, "distributions, correlations and worst cases")
+        report_page(folder / REPORT_NAME, "distributions, correlations and worst cases")
 
 
 def _rerun(study: Study, row: int, json: bool) -> None:
@@ -160,4 +162,4 @@ def _rerun(study: Study, row: int, json: bool) -> None:
         return
     rows = [(name, tidy(x, ".8g") if isinstance(x, float) else str(x)) for name, x in said.items() if x is not None]
     show_rows([("column", "value"), *rows], f"row {row}")
-    told(path, "t, q, qd, qdd, tau")
+    report_page(path, "t, q, qd, qdd, tau")

@@ -6,7 +6,7 @@ import codecs
 import sys
 import unicodedata
 
-PLAIN = {
+ASCII_FORMS = {
     "\u00b7": "*",
     "\u00d7": "x",
     "\u2013": "-",
@@ -19,7 +19,7 @@ PLAIN = {
 """What stands for characters that have no plain form of their own."""
 
 
-def print_anywhere() -> None:
+def replace_unencodable() -> None:
     """Let no character end a command because the terminal cannot show it."""
     codecs.register_error("armwright", _substitute)
     for stream in (sys.stdout, sys.stderr):
@@ -40,5 +40,5 @@ def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def _plain(character: str) -> str:
     """A character in ASCII: its plain form, such as a space for one that does not break, or its number."""
-    simple = PLAIN.get(character) or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    simple = ASCII_FORMS.get(character) or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
     return simple or character.encode("ascii", "backslashreplace").decode()

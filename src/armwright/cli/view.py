@@ -7,42 +7,42 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of, tell_unseen
-from armwright.cli.output import console, escape, report, reporting_errors, show_json
+from armwright.cli.command import JSON_OPTION, ROBOT_FILES, RobotOptions, report_missing_meshes, robot_of
+from armwright.cli.output import console, escape, report, report_errors, show_json
 from armwright.errors import InputError
 from armwright.model.records import Payload
 from armwright.model.transforms import tensor, triple
 from armwright.pages.viewer import view
-from armwright.pages.viewer.server import LOCAL, LOOPBACK, viser_package
+from armwright.pages.viewer.server import LOCAL_HOST, LOOPBACK_HOSTS, viser_package
 from armwright.robot import Robot
 from armwright.simulation import Run
 
-RUN = ".parquet"
+RUN_SUFFIX = ".parquet"
 
 
 def run_view(
-    robot: Annotated[RobotOptions, f"A packaged robot, {FILES}, or a run (.parquet)."],
+    robot: Annotated[RobotOptions, f"A packaged robot, {ROBOT_FILES}, or a run (.parquet)."],
     second: Annotated[Path | None, typer.Argument(help="A second run, shown as a ghost.")] = None,
     host: Annotated[
         str, typer.Option(help="Where to listen; others than this machine can then look and steer.")
-    ] = LOCAL,
+    ] = LOCAL_HOST,
     port: Annotated[int | None, typer.Option(help="The port; a free one by default.")] = None,
     browser: Annotated[bool | None, typer.Option(help="Open it in a browser; by default if there is a screen.")] = None,
     once: Annotated[bool, typer.Option("--once", help="End when the last page that shows it is closed.")] = False,
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> None:
     """Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.
 
     Ends on Ctrl-C.
     """
     viser_package()
-    with reporting_errors():
+    with report_errors():
         first, others = _shown(robot, second)
     apart = [Payload(mass, triple(com), tensor(inertia)) for mass, com, inertia in robot.payloads]
     made = view(first, *others, host=host, port=port, browser=browser, payloads=apart)
     try:
         _told(made.url, host, json)
-        tell_unseen(first.robot if isinstance(first, Run) else first)
+        report_missing_meshes(first.robot if isinstance(first, Run) else first)
         made.wait(once)
     except KeyboardInterrupt:  # before it waits
         made.close()
@@ -50,7 +50,7 @@ def run_view(
 
 def _told(url: str, host: str, json: bool) -> None:
     """Where the page is, and who else can reach it."""
-    if host not in LOOPBACK:
+    if host not in LOOPBACK_HOSTS:
         report("warning", "yellow", f"listening at {host}: everybody who can reach this machine can look and steer")
     if json:
         show_json({"url": url})
@@ -60,9 +60,9 @@ def _told(url: str, host: str, json: bool) -> None:
 
 def _shown(robot: RobotOptions, second: Path | None) -> tuple[Robot | Run, list[Run]]:
     """The robot, or one run or two."""
-    if Path(robot.name).suffix != RUN:
+    if Path(robot.name).suffix != RUN_SUFFIX:
         if second is not None:
-            raise InputError(f"{second}: a second file goes with a run; expected two {RUN} files, or one robot")
+            raise InputError(f"{second}: a second file goes with a run; expected two {RUN_SUFFIX} files, or one robot")
         return robot_of(robot, visuals=True), []
     if given := [option for option in robot.given if option != "--package"]:
         raise InputError(f"{', '.join(given)}: a run has its robot with it; leave these out")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from armwright.identify.vector import parameters
-from armwright.pages.report.page import units
 from armwright.pages.report.plot import Curve, Plot, figures
+from armwright.pages.report.run_page import joint_units
 
 MOST_POINTS = 1500
 """Curves with more points are thinned: a screen has no more columns."""
@@ -25,7 +25,7 @@ def page(found: Any, validation: Any = None) -> str:
     every = max(1, -(-len(data) // MOST_POINTS))
     plots = []
     for i, joint in enumerate(robot.joints):
-        _, unit = units(joint)
+        _, unit = joint_units(joint)
         t = data.t[::every].tolist()
         measured, model = data.tau[::every, i], found.tau[::every, i]
         curves = [
@@ -60,13 +60,15 @@ def summary(found: Any) -> str:
 def residual_rows(found: Any) -> list[tuple[str, ...]]:
     return [
         (r.joint, f"{r.rms:.3g} {unit}", f"{r.relative:.2%}", f"{r.correlation:.2f}", f"{noise:.3g} {unit}")
-        for r, noise, (_, unit) in zip(found.residuals, found.noise, map(units, found.prior.joints), strict=True)
+        for r, noise, (_, unit) in zip(found.residuals, found.noise, map(joint_units, found.prior.joints), strict=True)
     ]
 
 
 def validation_rows(validation: Any, robot: Any) -> list[tuple[str, ...]]:
     """What is left of each joint's torque on other data, on those of the fit, and by the robot as described."""
-    rows = zip(validation.residuals, validation.fitted, validation.described, map(units, robot.joints), strict=True)
+    rows = zip(
+        validation.residuals, validation.fitted, validation.described, map(joint_units, robot.joints), strict=True
+    )
     return [
         (here.joint, f"{here.rms:.3g} {unit}", *(f"{x.relative:.2%}" for x in (here, there, before)))
         for here, there, before, (_, unit) in rows

@@ -13,7 +13,7 @@ from armwright.robot import Robot
 from armwright.simulation.run import Run
 from armwright.trajectory.base import Trajectory
 
-SAMPLES = 1001
+TRAJECTORY_SAMPLES = 1001
 """Times at which the table of a trajectory evaluates it, besides its knots."""
 
 TRAJECTORY_HEADS = ("joint", "from", "to", "least", "largest", "peak speed", "peak acceleration")
@@ -39,7 +39,7 @@ def trajectory_cell(trajectory: Trajectory) -> str:
     knots = trajectory.knots
     if not np.isfinite(knots).all():
         return box(repr(trajectory)[1:-1])
-    t = np.union1d(np.linspace(knots[0], knots[-1], SAMPLES), knots)
+    t = np.union1d(np.linspace(knots[0], knots[-1], TRAJECTORY_SAMPLES), knots)
     rows = []
     for i, (q, qd, qdd) in enumerate(zip(*(x.T for x in trajectory(t)), strict=True)):
         found = (q[0], q[-1], q.min(), q.max(), np.abs(qd).max(), np.abs(qdd).max())

@@ -13,29 +13,29 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.model.visual import Mesh, Visual, shape_lengths
 from armwright.names import shown
-from armwright.pages.report.page import packed, thinned
-from armwright.pages.report.page import page as page_of
-from armwright.pages.scene import Looks, Triangles, directions, floor_below, looks, triangles
-from armwright.pages.scene.bodies import JOINT
+from armwright.pages.report.run_page import base64_text, sampled_records
+from armwright.pages.report.run_page import page as page_of
+from armwright.pages.scene import Appearance, Triangles, appearance_of, floor_below, triangles, view_directions
+from armwright.pages.scene.link_shapes import JOINT_SHAPE
 from armwright.robot import Robot
 from armwright.simulation.run import Run
 
-MOST_INSTANTS, MOST_NUMBERS = 600, 60_000
+MAX_POSE_TIMES, MAX_POSE_NUMBERS = 600, 60_000
 """Poses are kept at so many times, at fewer of robots with many links; between two of them a page goes straight."""
 
-MOST_FACES = 150_000
+MAX_PAGE_TRIANGLES = 150_000
 """Triangles on a page, of all meshes together: some two megabytes."""
 
-FEWEST_FACES = 400
+MIN_MESH_TRIANGLES = 400
 """Which a mesh keeps however many others there are."""
 
-APART = 2e-3
+GHOST_DISTANCE = 2e-3
 """Parts of its size by which a reference must be away to be drawn beside the robot."""
 
 
 def page(run: Run, title: str, scenario: str = "") -> str:
     """The page of a run; `scenario` is the text of the file that makes it again."""
-    return page_of(run, picture(run), title, scenario)
+    return page_of(run, scene_data(run), title, scenario)
 
 
 def write_run_page(run: Run, path: str | Path, title: str | None = None) -> Path:
@@ -47,10 +47,10 @@ def write_run_page(run: Run, path: str | Path, title: str | None = None) -> Path
         raise InputError(f"cannot write the page to {path!r}: {error}") from None
 
 
-def picture(run: Run) -> dict[str, Any]:
+def scene_data(run: Run) -> dict[str, Any]:
     """Everything that is seen of a robot, in the frames of its links, and these frames over time."""
-    robot, seen = run.robot, looks(run.robot.without_payload())
-    pick = thinned(len(run.t), min(MOST_INSTANTS, MOST_NUMBERS // (7 * len(robot.links))))
+    robot, seen = run.robot, appearance_of(run.robot.without_payload())
+    pick = sampled_records(len(run.t), min(MAX_POSE_TIMES, MAX_POSE_NUMBERS // (7 * len(robot.links))))
     shapes, meshes = _shapes(seen)
     return {
         "size": seen.size,
@@ -58,16 +58,16 @@ def picture(run: Run) -> dict[str, Any]:
         "notes": [shown(note) for note in seen.notes],
         "base": np.asarray(robot.base, dtype=float).ravel().tolist(),
         "free": any(robot.rows[i].kind == "free" for i in robot.link_rows),
-        "directions": [direction.tolist() for direction in directions(robot.gravity)],
+        "directions": [direction.tolist() for direction in view_directions(robot.gravity)],
         "floor": floor_below(robot, seen, run.q[0]),
         "links": len(robot.links),
         "joints": _joints_before(robot),
-        "shapes": [*shapes, *_payloads(run)],
+        "shapes": [*shapes, *_payload_shapes(run)],
         "meshes": meshes,
-        "t": packed(run.t[pick], "<f8"),
-        "poses": packed(as_quaternions(robot.link_poses(run.q[pick]))),
+        "t": base64_text(run.t[pick], "<f8"),
+        "poses": base64_text(as_quaternions(robot.link_poses(run.q[pick]))),
         "ghost": _ghost(run, pick, seen.size),
-        "tracks": _tracks(robot),
+        "tracks": _traces(robot),
     }
 
 
@@ -82,18 +82,18 @@ def _joints_before(robot: Robot) -> list[dict[str, Any]]:
     return found
 
 
-def _payloads(run: Run) -> list[dict[str, Any]]:
+def _payload_shapes(run: Run) -> list[dict[str, Any]]:
     """What the tool holds, and from when to when it does."""
     made = []
     for phase in run.phases or (run,):
         robot = phase.robot
         if robot.payload is not None and robot.tip is not None:
-            held = looks(robot).links[robot.tip][-1]
+            held = appearance_of(robot).links[robot.tip][-1]
             made.append(_shape(robot.tip, held, {}) | {"from": float(phase.t[0]), "to": float(phase.t[-1])})
     return made
 
 
-def _shapes(seen: Looks) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _shapes(seen: Appearance) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """All shapes, each on its link (-1 the base), and the meshes that some of them are, each once."""
     on = [(i, visual) for i, visuals in enumerate((seen.base, *seen.links), start=-1) for visual in visuals]
     files = list(dict.fromkeys(visual.shape for _, visual in on if isinstance(visual.shape, Mesh)))
@@ -105,7 +105,7 @@ def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
     row: dict[str, Any] = {"link": link, "pose": np.asarray(visual.pose, dtype=float).ravel().tolist()}
     if visual.rgba is not None:
         row["rgba"] = [float(x) for x in visual.rgba]
-    if visual.name == JOINT:
+    if visual.name == JOINT_SHAPE:
         row["joint"] = True
     if isinstance(visual.shape, Mesh):
         return row | {"mesh": place[visual.shape]}
@@ -116,8 +116,8 @@ def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
 def _meshes(all_of_them: Sequence[Triangles]) -> list[dict[str, Any]]:
     """Triangles as texts of their bytes; coarser where there are too many, each by the same factor."""
     count = sum(len(one.faces) for one in all_of_them)
-    share = min(1.0, MOST_FACES / max(count, 1))
-    return [_mesh(one.coarser(max(int(share * len(one.faces)), FEWEST_FACES))) for one in all_of_them]
+    share = min(1.0, MAX_PAGE_TRIANGLES / max(count, 1))
+    return [_mesh(one.coarser(max(int(share * len(one.faces)), MIN_MESH_TRIANGLES))) for one in all_of_them]
 
 
 def _mesh(found: Triangles) -> dict[str, Any]:
@@ -131,9 +131,9 @@ def _mesh(found: Triangles) -> dict[str, Any]:
     faces = which.ravel()[found.faces]
     a, b, c = faces.T
     faces = faces[(a != b) & (b != c) & (c != a)]
-    row = {"low": low.tolist(), "step": step.tolist(), "vertices": packed(kept[:, :3], "<u2")}
-    row |= {"wide": len(kept) > 65535, "faces": packed(faces, "<u4" if len(kept) > 65535 else "<u2")}
-    return row if found.colours is None else row | {"colours": packed(kept[:, 3:], "u1")}
+    row = {"low": low.tolist(), "step": step.tolist(), "vertices": base64_text(kept[:, :3], "<u2")}
+    row |= {"wide": len(kept) > 65535, "faces": base64_text(faces, "<u4" if len(kept) > 65535 else "<u2")}
+    return row if found.colours is None else row | {"colours": base64_text(kept[:, 3:], "u1")}
 
 
 def as_quaternions(poses: Array) -> Array:
@@ -169,10 +169,10 @@ def _ghost(run: Run, pick: Array, size: float) -> str | None:
     wanted = run.reference[0][pick]  # nan in phases that follow nothing
     poses = run.robot.link_poses(np.where(np.isfinite(wanted), wanted, run.q[pick]))
     apart = np.linalg.norm(poses[..., :3, 3] - run.robot.link_poses(run.q[pick])[..., :3, 3], axis=-1)
-    return packed(as_quaternions(poses)) if np.max(apart, initial=0.0) > APART * size else None
+    return base64_text(as_quaternions(poses)) if np.max(apart, initial=0.0) > GHOST_DISTANCE * size else None
 
 
-def _tracks(robot: Robot) -> list[list[float]]:
+def _traces(robot: Robot) -> list[list[float]]:
     """What leaves a line behind it, a link and a place on it: the tool, else a base that floats, else the ends."""
     if robot.tip is not None:
         return [[robot.tip, *np.asarray(robot.tool_frame.pose, dtype=float)[:3, 3].tolist()]]

@@ -15,7 +15,7 @@ from armwright.progress import tracked
 from armwright.robot import Robot
 from armwright.simulation.run import Run
 
-MOST_PICTURES = 3000
+MAX_FRAMES = 3000
 """Pictures of a film: two minutes, which take about as long to draw."""
 
 
@@ -41,19 +41,19 @@ def film_run(
     count = int(np.floor(span / speed * rate)) + 1
     if not len(run.t) or not np.isfinite(run.q).all():
         raise InputError("the run has no records, or some that are not finite; expected a motion to draw")
-    if count > MOST_PICTURES:
+    if count > MAX_FRAMES:
         raise InputError(
-            f"{span:g} s at {rate:g} pictures a second make {count} pictures; expected at most {MOST_PICTURES}: take a "
+            f"{span:g} s at {rate:g} pictures a second make {count} pictures; expected at most {MAX_FRAMES}: take a "
             "larger speed= or a smaller rate="
         )
     times = run.t[0] + np.arange(count) * speed / rate
-    positions = at_times(run, times)
+    positions = positions_at(run, times)
     stage = Stage(run.robot, positions, camera)
     frames = (stage.draw(q, f"{t:.2f} s") for t, q in tracked(list(zip(times, positions, strict=True))))
     return write_film(frames, path, rate)
 
 
-def at_times(run: Run, times: Array) -> Array:
+def positions_at(run: Run, times: Array) -> Array:
     """Positions (k, nq) at times within a run: along the shortest way from one record to the next."""
     if len(run.t) == 1:
         return np.repeat(run.q, len(times), axis=0)

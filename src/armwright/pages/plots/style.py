@@ -36,17 +36,17 @@ def pyplot() -> Any:
     return plt
 
 
-def colour(joint: int) -> str:
+def joint_colour(joint: int) -> str:
     return COLOURS[joint % len(COLOURS)]
 
 
-def literal(name: object) -> str:
+def plain_label(name: object) -> str:
     """A name as it is: matplotlib takes what is between two dollars for a formula, and leaves _x out of a legend."""
     text = shown(name).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
-def chosen(robot: Robot, joints: Sequence[str | int] | str | int | None) -> list[int]:
+def joint_indices(robot: Robot, joints: Sequence[str | int] | str | int | None) -> list[int]:
     """The places of joints that are given by name or number, all of them by default."""
     if joints is None:
         return list(range(robot.n))

@@ -24,25 +24,25 @@ def escape(text: object, lines: bool = False) -> str:
     return html.escape(shown_lines(text) if lines else shown(text))
 
 
-def as_data(value: Any) -> str:
+def json_data(value: Any) -> str:
     """JSON to stand in a script element: no `<` is left in it that could end the element or begin another."""
     text = json.dumps(value, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @cache
-def packaged(name: str) -> str:
+def packaged_text(name: str) -> str:
     """The text of a file of this room: a template, a style, a script."""
     return resources.files("armwright.pages.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """The template with {{name}} replaced by its value, all in one pass: what a value holds is never replaced again.
 
     {{look.css}}, as any name with a dot, is that file of this room. {{policy}} is the content security policy of the
     template: its own styles and scripts run, named by their hashes, and nothing else does, nor is anything fetched.
     """
-    own = {name: packaged(name) for name in _PLACE.findall(template) if "." in name}
+    own = {name: packaged_text(name) for name in _PLACE.findall(template) if "." in name}
     whole = _PLACE.sub(lambda place: own.get(place[1], place[0]), template)
     known = {**values, "policy": policy(whole), **own}
     return _PLACE.sub(lambda place: known[place[1]], template)
@@ -50,7 +50,7 @@ def filled(template: str, values: Mapping[str, str]) -> str:
 
 def document(kind: str, title: str, body: str) -> str:
     """A page without script: what kind of page it is, its title as text, and what stands below it as HTML."""
-    return filled(packaged("plain.html"), {"kind": escape(kind), "title": escape(title), "body": body})
+    return fill_template(packaged_text("plain.html"), {"kind": escape(kind), "title": escape(title), "body": body})
 
 
 def table(rows: Sequence[Sequence[object]], tones: Mapping[str, str] | None = None) -> str:
@@ -65,12 +65,12 @@ def _cell(cell: object, tones: Mapping[str, str]) -> str:
     return f'<td class="{tone}"><span>{escape(cell)}</span></td>' if tone else f"<td{_length(cell)}>{escape(cell)}</td>"
 
 
-SHORT = 14
+MAX_UNBROKEN_CELL = 14
 """Characters of a cell that stays on one line."""
 
 
 def _length(cell: object) -> str:
-    return f' class="{"short" if len(str(cell)) <= SHORT else "long"}"'
+    return f' class="{"short" if len(str(cell)) <= MAX_UNBROKEN_CELL else "long"}"'
 
 
 def policy(template: str) -> str:
@@ -78,10 +78,10 @@ def policy(template: str) -> str:
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
     for name, pattern in (("style-src", _STYLE), ("script-src", _SCRIPT)):
         if own := pattern.findall(template):
-            rules.append(f"{name} {' '.join(map(_hash, own))}")
+            rules.append(f"{name} {' '.join(map(_csp_hash, own))}")
     return f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(rules)}">'
 
 
-def _hash(text: str) -> str:
+def _csp_hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -22,7 +22,7 @@ COLOURS = (
 )
 
 
-LARGEST = 1e300
+MAX_DRAWN_VALUE = 1e300
 """What is beyond is not drawn: neither is what is not a number, and the distance of two such numbers may be none."""
 
 
@@ -90,13 +90,13 @@ class Plot:
         )
         for i, curve in enumerate(self.curves):
             colour = curve.colour or COLOURS[i % len(COLOURS)]
-            parts += _drawn(curve, colour, xs, ys)
+            parts += _curve_elements(curve, colour, xs, ys)
             if legend:
-                parts += _key(curve, colour, x1 + 14, top + 8 + 17 * i)
+                parts += _legend_entry(curve, colour, x1 + 14, top + 8 + 17 * i)
         return "\n".join([*parts, "</svg>"])
 
 
-def _drawn(curve: Curve, colour: str, xs: Axis, ys: Axis) -> list[str]:
+def _curve_elements(curve: Curve, colour: str, xs: Axis, ys: Axis) -> list[str]:
     points = [(xs.at(x), ys.at(y)) for x, y in zip(curve.x, curve.y, strict=True) if xs.shows(x) and ys.shows(y)]
     if not curve.line:
         dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
@@ -123,7 +123,7 @@ def _legend(plot: Figure) -> str:
     return f'<ul class="legend">{"".join(rows)}</ul>'
 
 
-def _key(curve: Curve, colour: str, x: float, y: float) -> list[str]:
+def _legend_entry(curve: Curve, colour: str, x: float, y: float) -> list[str]:
     dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
     return [
         f'<line x1="{x}" x2="{x + 18}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2"{dash}/>',
@@ -136,7 +136,7 @@ class Axis:
 
     def __init__(self, groups: Sequence[ArrayLike], log: bool, start: float, end: float) -> None:
         values = np.concatenate([np.ravel(np.asarray(g, dtype=float)) for g in groups]) if groups else np.zeros(0)
-        values = values[(np.abs(values) < LARGEST) & ((values > 0) | (not log))]
+        values = values[(np.abs(values) < MAX_DRAWN_VALUE) & ((values > 0) | (not log))]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.1, 1.0)
         self.log, self.start, self.end = log, start, end
         if log:
@@ -148,7 +148,7 @@ class Axis:
         self.low, self.high = low - pad, high + pad
 
     def shows(self, value: float) -> bool:
-        return abs(value) < LARGEST and (value > 0 or not self.log)
+        return abs(value) < MAX_DRAWN_VALUE and (value > 0 or not self.log)
 
     def at(self, value: float) -> float:
         x = math.log10(value) if self.log else value

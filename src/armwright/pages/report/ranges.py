@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from armwright.pages.report.html import escape
 from armwright.pages.report.plot import COLOURS, Axis, Curve
 
-ROW = 26
+ROW_HEIGHT = 26
 """Height of a row."""
 
 
@@ -43,7 +43,7 @@ class Ranges:
     def svg(self, legend: bool = True) -> str:
         """The picture; a legend stands beside it."""
         left = 40 + 7 * max(len(row.name) for row in self.rows)
-        bottom = 44 + ROW * len(self.rows)
+        bottom = 44 + ROW_HEIGHT * len(self.rows)
         xs = Axis([row.quantiles for row in self.rows] + [self._limits, [0.0]], False, left, self.width - 24)
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {bottom + 46}" role="img" '
@@ -61,11 +61,11 @@ class Ranges:
             f'<text x="{(left + self.width - 24) / 2}" y="{bottom + 38}" text-anchor="middle">{escape(self.x)}</text>'
         )
         for i, row in enumerate(self.rows):
-            parts += _drawn(row, xs, left - 10, 44 + ROW * i + ROW // 2)
+            parts += _bar_elements(row, xs, left - 10, 44 + ROW_HEIGHT * i + ROW_HEIGHT // 2)
         return "\n".join([*parts, "</svg>"])
 
 
-def _drawn(row: Range, xs: Axis, right: float, y: float) -> Iterator[str]:
+def _bar_elements(row: Range, xs: Axis, right: float, y: float) -> Iterator[str]:
     """A row at a height of the picture."""
     beyond = row.limit is not None and max(abs(row.quantiles[0]), abs(row.quantiles[4])) > row.limit
     colour = COLOURS[6] if beyond else COLOURS[0]

@@ -3,23 +3,23 @@
 `looks(robot)` is what pages, viewer and plots show; `svg(robot, q)` is a picture for documents, a `Stage` draws slides.
 """
 
+from armwright.pages.scene.appearance import Appearance, appearance_of
 from armwright.pages.scene.drawing import svg
-from armwright.pages.scene.extent import directions, extent, floor_below
-from armwright.pages.scene.looks import Looks, looks
+from armwright.pages.scene.extent import extent, floor_below, view_directions
 from armwright.pages.scene.raster import Camera, Stage, write_film, write_picture
 from armwright.pages.scene.triangles import Triangles, triangles
 
 __all__ = [
+    "Appearance",
     "Camera",
-    "Looks",
     "Stage",
     "Triangles",
-    "directions",
+    "appearance_of",
     "extent",
     "floor_below",
-    "looks",
     "svg",
     "triangles",
+    "view_directions",
     "write_film",
     "write_picture",
 ]

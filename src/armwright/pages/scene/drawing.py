@@ -9,27 +9,29 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.model.visual import Colour, Mesh
-from armwright.pages.scene.looks import looks
+from armwright.pages.scene.appearance import appearance_of
 from armwright.pages.scene.triangles import triangles
 from armwright.robot import Robot
 
-GREY: Colour = (0.72, 0.75, 0.79, 1.0)
-LAMP = np.array([0.35, -0.45, 0.82])
-SHADOW, LIGHT = 0.55, 0.45
-FINEST = 4000
+MESH_COLOUR: Colour = (0.72, 0.75, 0.79, 1.0)
+LIGHT_DIRECTION = np.array([0.35, -0.45, 0.82])
+AMBIENT_LIGHT, DIRECT_LIGHT = 0.55, 0.45
+MAX_DRAWING_TRIANGLES = 4000
 """Triangles of a picture, shared by all shapes; finer meshes become coarser."""
 
-SHORTEST, HALVINGS = 0.16, 6
+MAX_DRAWING_EDGE, MAX_EDGE_SPLITS = 0.16, 6
 """The longest edge of a triangle in a picture, as a part of the picture, and how often one is cut in two for it."""
 
-ROUND = 14
-AZIMUTH, ELEVATION = -55.0, 18.0
+CYLINDER_SIDES = 14
+DEFAULT_AZIMUTH, DEFAULT_ELEVATION = -55.0, 18.0
 """Degrees from which a picture is seen."""
 
 
-def parts(robot: Robot, most: int = FINEST, sides: int = ROUND) -> Iterator[tuple[int, Array, Colour]]:
+def parts(
+    robot: Robot, most: int = MAX_DRAWING_TRIANGLES, sides: int = CYLINDER_SIDES
+) -> Iterator[tuple[int, Array, Colour]]:
     """Every shape of a robot: its link (-1 for the base), its triangles (f, 3, 3) in the link's frame, its colour."""
-    seen = looks(robot)
+    seen = appearance_of(robot)
     shapes = [(-1, visual) for visual in seen.base]
     shapes += [(i, visual) for i, link in enumerate(seen.links) for visual in link]
     share = max(200, most // max(len(shapes), 1))
@@ -37,15 +39,15 @@ def parts(robot: Robot, most: int = FINEST, sides: int = ROUND) -> Iterator[tupl
         mesh = triangles(visual.shape, sides)
         mesh = mesh.coarser(share) if isinstance(visual.shape, Mesh) else mesh
         T = np.asarray(visual.pose)
-        colour = visual.rgba or GREY
+        colour = visual.rgba or MESH_COLOUR
         if visual.rgba is None and mesh.colours is not None:
             red, green, blue, opacity = (mesh.colours.mean(axis=0) / 255).tolist()
             colour = (red, green, blue, opacity)
         yield link, (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], colour
 
 
-def placed(
-    robot: Robot, q: ArrayLike | None = None, most: int = FINEST, sides: int = ROUND
+def coloured_triangles(
+    robot: Robot, q: ArrayLike | None = None, most: int = MAX_DRAWING_TRIANGLES, sides: int = CYLINDER_SIDES
 ) -> Iterator[tuple[Array, Colour]]:
     """The triangles (f, 3, 3) of every shape of a robot in the world, at q or where it is neutral, with its colour."""
     poses = robot.link_poses(robot.neutral if q is None else q)
@@ -62,22 +64,22 @@ def view_axes(azimuth: float, elevation: float) -> Array:
     return np.stack([right, np.cross(toward, right), toward])
 
 
-def shaded(faces: Array, colour: Colour) -> Array:
+def lit_colours(faces: Array, colour: Colour) -> Array:
     """The colours (f, 3) of triangles in the light."""
     normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-    facing = np.clip((normals / np.maximum(lengths, 1e-300)) @ LAMP, 0.0, 1.0)
-    lit: Array = np.clip((SHADOW + LIGHT * facing)[:, None] * np.array(colour[:3]), 0.0, 1.0)
+    facing = np.clip((normals / np.maximum(lengths, 1e-300)) @ LIGHT_DIRECTION, 0.0, 1.0)
+    lit: Array = np.clip((AMBIENT_LIGHT + DIRECT_LIGHT * facing)[:, None] * np.array(colour[:3]), 0.0, 1.0)
     return lit
 
 
 def svg(robot: Robot, q: ArrayLike | None = None, width: int = 320) -> str:
     """A picture of a robot, seen from the side and a little above."""
-    shapes = list(placed(robot, q))
+    shapes = list(coloured_triangles(robot, q))
     faces = np.concatenate([part for part, _ in shapes])
-    colours = np.concatenate([shaded(part, colour) for part, colour in shapes])
-    faces, colours = short_edged(faces, colours, SHORTEST * float(np.ptp(faces, axis=(0, 1)).max()))
-    seen = faces @ view_axes(AZIMUTH, ELEVATION).T
+    colours = np.concatenate([lit_colours(part, colour) for part, colour in shapes])
+    faces, colours = split_long_edges(faces, colours, MAX_DRAWING_EDGE * float(np.ptp(faces, axis=(0, 1)).max()))
+    seen = faces @ view_axes(DEFAULT_AZIMUTH, DEFAULT_ELEVATION).T
     order = back_to_front(seen)
     low, high = seen[..., :2].min(axis=(0, 1)), seen[..., :2].max(axis=(0, 1))
     scale = 0.92 * width / max(float((high - low).max()), 1e-9)
@@ -101,9 +103,9 @@ def back_to_front(seen: Array) -> Array:
     return found
 
 
-def short_edged(faces: Array, colours: Array, longest: float) -> tuple[Array, Array]:
+def split_long_edges(faces: Array, colours: Array, longest: float) -> tuple[Array, Array]:
     """Triangles cut in two until no edge is too long: what is long has no one place between back and front."""
-    for _ in range(HALVINGS):
+    for _ in range(MAX_EDGE_SPLITS):
         edges = np.linalg.norm(np.roll(faces, -1, axis=1) - faces, axis=2)
         cut = edges.max(axis=1) > longest
         if not cut.any():

@@ -7,18 +7,18 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Solid, Sphere, Visual
-from armwright.pages.scene.looks import Looks
+from armwright.pages.scene.appearance import Appearance
 from armwright.pages.scene.triangles import triangles
 from armwright.robot import Robot
 
-SHALLOW = 0.01
+FLOOR_TOLERANCE = 0.01
 """The part of a robot's size by which its base may be below z = 0 with the floor still there."""
 
-LEANING = 0.7
+MIN_FLOOR_COSINE = 0.7
 """The z of up below which the plane z = 0 is a wall rather than a floor or a ceiling."""
 
 
-def extent(robot: Robot, seen: Looks, q: ArrayLike) -> tuple[Array, Array]:
+def extent(robot: Robot, seen: Appearance, q: ArrayLike) -> tuple[Array, Array]:
     """The least and the largest x, y and z of all shapes at q, in the world."""
     frames = zip(robot.link_poses(q), seen.links, strict=True)
     boxes = [*_base(robot, seen), *(_box(visual, frame) for frame, shapes in frames for visual in shapes)]
@@ -26,11 +26,11 @@ def extent(robot: Robot, seen: Looks, q: ArrayLike) -> tuple[Array, Array]:
     return np.min(lows, axis=0), np.max(highs, axis=0)
 
 
-def _base(robot: Robot, seen: Looks) -> list[tuple[Array, Array]]:
+def _base(robot: Robot, seen: Appearance) -> list[tuple[Array, Array]]:
     return [_box(visual, np.asarray(robot.base, dtype=float)) for visual in seen.base]
 
 
-def directions(gravity: ArrayLike) -> tuple[Array, Array, Array]:
+def view_directions(gravity: ArrayLike) -> tuple[Array, Array, Array]:
     """To the right of who looks, towards them, and up, which is against gravity, along z where there is none.
 
     Where gravity is not along z, the plane z = 0 is a wall, which is looked at from before.
@@ -38,19 +38,19 @@ def directions(gravity: ArrayLike) -> tuple[Array, Array, Array]:
     pull = np.asarray(gravity, dtype=float)
     length = float(np.linalg.norm(pull))
     up = -pull / length if length else np.array([0.0, 0.0, 1.0])
-    toward = np.array([0.0, 0.0, 1.0]) if abs(up[2]) < LEANING else np.array([0.0, -1.0, 0.0])
+    toward = np.array([0.0, 0.0, 1.0]) if abs(up[2]) < MIN_FLOOR_COSINE else np.array([0.0, -1.0, 0.0])
     toward = toward - (toward @ up) * up
     toward /= np.linalg.norm(toward)
     return np.cross(up, toward), toward, up
 
 
-def floor_below(robot: Robot, seen: Looks, q: ArrayLike) -> float:
+def floor_below(robot: Robot, seen: Appearance, q: ArrayLike) -> float:
     """The z of the floor: 0, or where a base ends that goes below it, or where a robot that floats would stand."""
     if any(robot.rows[i].kind == "free" for i in robot.link_rows):
         low = float(extent(robot, seen, q)[0][2])
         return min(low, 0.0)
     low = min((float(least[2]) for least, _ in _base(robot, seen)), default=0.0)
-    return low if low < -SHALLOW * seen.size else 0.0
+    return low if low < -FLOOR_TOLERANCE * seen.size else 0.0
 
 
 def _box(visual: Visual, frame: Array) -> tuple[Array, Array]:
@@ -59,11 +59,11 @@ def _box(visual: Visual, frame: Array) -> tuple[Array, Array]:
     if isinstance(visual.shape, Mesh):
         vertices = triangles(visual.shape).vertices @ pose[:3, :3].T + pose[:3, 3]
         return vertices.min(axis=0), vertices.max(axis=0)
-    half = _half(visual.shape, pose[:3, :3])
+    half = _half_extent(visual.shape, pose[:3, :3])
     return pose[:3, 3] - half, pose[:3, 3] + half
 
 
-def _half(shape: Solid, R: Array) -> Array:
+def _half_extent(shape: Solid, R: Array) -> Array:
     """How far a solid reaches from its middle along each axis of the world."""
     if isinstance(shape, Box):
         return np.asarray(np.abs(R) @ np.asarray(shape.size) / 2)

@@ -19,28 +19,41 @@ import numpy as np
 from armwright import files
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.pages.scene.drawing import AZIMUTH, ELEVATION, back_to_front, parts, shaded, short_edged, view_axes
+from armwright.pages.scene.appearance import appearance_of
+from armwright.pages.scene.drawing import (
+    DEFAULT_AZIMUTH,
+    DEFAULT_ELEVATION,
+    back_to_front,
+    lit_colours,
+    parts,
+    split_long_edges,
+    view_axes,
+)
 from armwright.pages.scene.extent import floor_below
-from armwright.pages.scene.looks import looks
 from armwright.robot import Robot
 
-SLIDE = (1280, 720)
+SLIDE_PIXELS = (1280, 720)
 """Pixels of a slide."""
 
-SMALLEST, LARGEST = 64, 4096
+MIN_PIXELS, MAX_PIXELS = 64, 4096
 """Pixels that a side of a picture may have."""
 
-FILLED = 0.8
+ROBOT_SHARE = 0.8
 """The part of a picture that the robot fills."""
 
-FINE, SMOOTHING = 30_000, 2
+MAX_RASTER_TRIANGLES, OVERSAMPLING = 30_000, 2
 """Triangles of a picture, and how many times as large it is drawn, so that edges are smooth."""
 
-SHORT = 0.03
+MAX_RASTER_EDGE = 0.03
 """The longest edge of a triangle, as a part of the robot's size: a long one has no one place between back and front."""
 
-PAPER, LINES, SHADE, INK = (247, 248, 250), (222, 226, 232), (228, 231, 236), (55, 65, 81)
-CELLS = 12
+BACKGROUND_COLOUR, GRID_COLOUR, SHADOW_COLOUR, TEXT_COLOUR = (
+    (247, 248, 250),
+    (222, 226, 232),
+    (228, 231, 236),
+    (55, 65, 81),
+)
+FLOOR_CELLS = 12
 """Squares of the floor from one side to the other."""
 
 
@@ -48,14 +61,14 @@ CELLS = 12
 class Camera:
     """From where a picture is seen: degrees around and above, and its size in pixels."""
 
-    size: tuple[int, int] = SLIDE
-    azimuth: float = AZIMUTH
-    elevation: float = ELEVATION
+    size: tuple[int, int] = SLIDE_PIXELS
+    azimuth: float = DEFAULT_AZIMUTH
+    elevation: float = DEFAULT_ELEVATION
 
     def __post_init__(self) -> None:
         fits = isinstance(self.size, Sequence) and len(self.size) == 2
-        if not fits or not all(isinstance(x, int) and SMALLEST <= x <= LARGEST for x in self.size):
-            raise InputError(f"size = {self.size!r}; expected two numbers of pixels, {SMALLEST} to {LARGEST} each")
+        if not fits or not all(isinstance(x, int) and MIN_PIXELS <= x <= MAX_PIXELS for x in self.size):
+            raise InputError(f"size = {self.size!r}; expected two numbers of pixels, {MIN_PIXELS} to {MAX_PIXELS} each")
         for name in ("azimuth", "elevation"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
@@ -69,38 +82,38 @@ class Stage:
         """`q` (k, nq) are the positions that it is going to take."""
         self.robot, self.camera, self.pillow = robot, camera, pillow()
         self.axes = view_axes(camera.azimuth, camera.elevation)
-        longest = SHORT * looks(robot).size
+        longest = MAX_RASTER_EDGE * appearance_of(robot).size
         self.parts = [
-            (link, short_edged(faces, np.zeros((len(faces), 3)), longest)[0], colour)
-            for link, faces, colour in parts(robot, FINE)
+            (link, split_long_edges(faces, np.zeros((len(faces), 3)), longest)[0], colour)
+            for link, faces, colour in parts(robot, MAX_RASTER_TRIANGLES)
         ]
         corners = np.concatenate([_corners(self._placed(links)) for links in robot.link_poses(q)])
         self.low, self.high = corners.min(axis=0), corners.max(axis=0)
-        self.floor = floor_below(robot, looks(robot), q[0])
+        self.floor = floor_below(robot, appearance_of(robot), q[0])
         seen = np.concatenate([corners, self._on_floor(corners)]) @ self.axes.T
         low, high = seen[:, :2].min(axis=0), seen[:, :2].max(axis=0)
-        drawn = SMOOTHING * np.array(camera.size)
-        self.scale = float(FILLED * (drawn / np.maximum(high - low, 1e-9)).min())
+        drawn = OVERSAMPLING * np.array(camera.size)
+        self.scale = float(ROBOT_SHARE * (drawn / np.maximum(high - low, 1e-9)).min())
         self.middle, self.centre = (low + high) / 2, drawn / 2
 
     def draw(self, q: Array, caption: str = "") -> Any:
         """The robot at a position (nq,), as an image of Pillow."""
-        size = tuple(SMOOTHING * x for x in self.camera.size)
-        image = self.pillow.Image.new("RGB", size, PAPER)
+        size = tuple(OVERSAMPLING * x for x in self.camera.size)
+        image = self.pillow.Image.new("RGB", size, BACKGROUND_COLOUR)
         pen = self.pillow.ImageDraw.Draw(image)
         for line in self._grid():
-            pen.line(self._flat(line), fill=LINES, width=SMOOTHING)
+            pen.line(self._flat(line), fill=GRID_COLOUR, width=OVERSAMPLING)
         placed = self._placed(self.robot.link_poses(q))
         if self.camera.elevation > 0:
             for face in self._flat_all(self._on_floor(np.concatenate([faces for faces, _ in placed]))):
-                pen.polygon(face, fill=SHADE)
+                pen.polygon(face, fill=SHADOW_COLOUR)
         faces = np.concatenate([faces for faces, _ in placed])
-        colours = np.concatenate([shaded(part, colour) for part, colour in placed])
+        colours = np.concatenate([lit_colours(part, colour) for part, colour in placed])
         order = back_to_front(faces @ self.axes.T)
         fills = (255 * colours[order]).round().astype(int).tolist()
         for face, fill in zip(self._flat_all(faces[order]), fills, strict=True):
             pen.polygon(face, fill=tuple(fill))
-        image = image.reduce(SMOOTHING)
+        image = image.reduce(OVERSAMPLING)
         if caption:
             self._write(image, caption)
         return image
@@ -121,7 +134,7 @@ class Stage:
         """The lines of the floor, each from one point to another."""
         half = 0.75 * float((self.high - self.low)[:2].max() + (self.high - self.low)[2] / 2)
         x, y = (self.low[:2] + self.high[:2]) / 2
-        for k in np.linspace(-half, half, CELLS + 1):
+        for k in np.linspace(-half, half, FLOOR_CELLS + 1):
             yield np.array([[x + k, y - half, self.floor], [x + k, y + half, self.floor]])
             yield np.array([[x - half, y + k, self.floor], [x + half, y + k, self.floor]])
 
@@ -141,7 +154,7 @@ class Stage:
         high = max(12, self.camera.size[1] // 32)
         font = self.pillow.ImageFont.load_default(size=high)
         place = (high, self.camera.size[1] - 2 * high)
-        self.pillow.ImageDraw.Draw(image).text(place, caption, fill=INK, font=font)
+        self.pillow.ImageDraw.Draw(image).text(place, caption, fill=TEXT_COLOUR, font=font)
 
 
 def _corners(placed: Iterable[tuple[Array, Any]]) -> Array:

@@ -15,12 +15,12 @@ from armwright.errors import ModelError
 from armwright.interrupts import deferred
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Solid, Sphere
 
-MOST_BYTES = 100 << 20
+MAX_MESH_BYTES = 100 << 20
 """Of a mesh file."""
 
-KINDS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
+MESH_SUFFIXES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 
-ROUND = 32
+ROUND_SIDES = 32
 """Sides of what is round."""
 
 
@@ -56,7 +56,7 @@ class Triangles:
         return Triangles(means(self.vertices), faces, colours)
 
 
-def triangles(shape: Shape, sides: int = ROUND) -> Triangles:
+def triangles(shape: Shape, sides: int = ROUND_SIDES) -> Triangles:
     """A shape as triangles in its own frame, what is round with so many sides.
 
     A `ModelError` if its file cannot be read.
@@ -74,10 +74,14 @@ def _read(path: Path, changed: int) -> Triangles:
     """The triangles of a file, all its parts together."""
     import trimesh  # noqa: PLC0415  (takes a while)
 
-    if path.suffix.lower() not in KINDS:
-        raise ModelError(f"mesh {path.name} is a {path.suffix or 'nameless'} file; expected one of {', '.join(KINDS)}")
-    if path.stat().st_size > MOST_BYTES:
-        raise ModelError(f"mesh {path.name} has {path.stat().st_size >> 20} MB; expected at most {MOST_BYTES >> 20}")
+    if path.suffix.lower() not in MESH_SUFFIXES:
+        raise ModelError(
+            f"mesh {path.name} is a {path.suffix or 'nameless'} file; expected one of {', '.join(MESH_SUFFIXES)}"
+        )
+    if path.stat().st_size > MAX_MESH_BYTES:
+        raise ModelError(
+            f"mesh {path.name} has {path.stat().st_size >> 20} MB; expected at most {MAX_MESH_BYTES >> 20}"
+        )
     try:
         loaded: Any = trimesh.load(path, process=False)
         listed = loaded.dump() if isinstance(loaded, trimesh.Scene) else [loaded]

@@ -9,47 +9,47 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.interrupts import deferred
 from armwright.names import shown
-from armwright.pages.scene import Looks
-from armwright.pages.scene.bodies import spread
-from armwright.pages.viewer.solids import Rgb, Solid, creased, solids
+from armwright.pages.scene import Appearance
+from armwright.pages.scene.link_shapes import mass_spread
+from armwright.pages.viewer.solids import ColouredMesh, Rgb, coloured_meshes, split_at_edges
 from armwright.robot import Robot
 
-CENTRE: Rgb = (250, 190, 40)
-BODY: Rgb = (70, 130, 220)
-GHOST: Rgb = (250, 140, 50)
-GHOSTLY = 0.35
+CENTRE_COLOUR: Rgb = (250, 190, 40)
+ELLIPSOID_COLOUR: Rgb = (70, 130, 220)
+GHOST_COLOUR: Rgb = (250, 140, 50)
+GHOST_OPACITY = 0.35
 
 
-class Figure:
+class RobotFigure:
     """The nodes of one robot under a name; a ghost is transparent and all of one colour."""
 
     def __init__(self, server: Any, root: str, robot: Robot, size: float, ghost: bool = False) -> None:
         self._scene, self._root, self._robot, self._size, self._ghost = server.scene, root, robot, size, ghost
         axes = {"axes_length": 0.13 * size, "axes_radius": 0.004 * size, "origin_radius": 0.0, "show_axes": False}
-        self._base = self._scene.add_frame(f"{root}/base", **axes, **placed(np.asarray(robot.base)))
+        self._base = self._scene.add_frame(f"{root}/base", **axes, **viser_pose(np.asarray(robot.base)))
         self._links = [self._scene.add_frame(f"{root}/link{i}", **axes) for i in range(len(robot.links))]
         self._shapes: list[tuple[Any, float | None]] = []
         self._extras: dict[str, list[Any]] = {}
         self._at: Array | None = None
 
-    def dress(self, looks: Looks) -> None:
+    def dress(self, looks: Appearance) -> None:
         """Send the shapes of every link, and of the base unless it is a ghost's: that stands still."""
         for k, visual in enumerate(() if self._ghost else looks.base):
-            self._send(f"{self._root}/base/{k}", solids(visual))
+            self._send(f"{self._root}/base/{k}", coloured_meshes(visual))
         for i, visuals in enumerate(looks.links):
             for k, visual in enumerate(visuals):
-                self._send(f"{self._root}/link{i}/{k}", solids(visual))
+                self._send(f"{self._root}/link{i}/{k}", coloured_meshes(visual))
 
-    def _send(self, name: str, parts: list[Solid]) -> None:
+    def _send(self, name: str, parts: list[ColouredMesh]) -> None:
         for k, part in enumerate(parts):
             if not len(part.faces):
                 continue
-            opacity = GHOSTLY if self._ghost else part.opacity
+            opacity = GHOST_OPACITY if self._ghost else part.opacity
             node = self._scene.add_mesh_simple(
                 f"{name}.{k}",
                 part.vertices,
                 part.faces,
-                color=GHOST if self._ghost else part.colour,
+                color=GHOST_COLOUR if self._ghost else part.colour,
                 opacity=opacity if opacity < 1 else None,
                 side="double",
                 cast_shadow=not self._ghost,
@@ -61,7 +61,7 @@ class Figure:
         """Put every link where it is in the world; those that have not moved cost nothing."""
         for i, (node, T) in enumerate(zip(self._links, poses, strict=True)):
             if self._at is None or not np.array_equal(self._at[i], T):
-                where = placed(T)
+                where = viser_pose(T)
                 node.position, node.wxyz = where["position"], where["wxyz"]
         self._at = poses.copy()
 
@@ -77,7 +77,7 @@ class Figure:
                 node.visible = on
         elif what == "glass":
             for node, opacity in self._shapes:
-                node.opacity = min(GHOSTLY, opacity or 1.0) if on else opacity
+                node.opacity = min(GHOST_OPACITY, opacity or 1.0) if on else opacity
         elif what == "frames":
             for node in (self._base, *self._links):
                 node.show_axes = on
@@ -96,42 +96,48 @@ class Figure:
         if what == "centres":
             share = (link.mass / max(body.mass for body in self._robot.links)) ** (1 / 3)
             radius = self._size * (0.012 + 0.02 * share)
-            return self._scene.add_icosphere(name, radius, color=CENTRE, position=link.com, cast_shadow=False)
+            return self._scene.add_icosphere(name, radius, color=CENTRE_COLOUR, position=link.com, cast_shadow=False)
         made = ellipsoid(link.mass, np.asarray(link.inertia, dtype=float))
         if made is None:
             return None
         radii, axes = made
-        vertices, faces = _ball()
+        vertices, faces = _unit_sphere()
         return self._scene.add_mesh_simple(
-            name, (vertices * radii) @ axes.T, faces, color=BODY, opacity=0.45, cast_shadow=False, position=link.com
+            name,
+            (vertices * radii) @ axes.T,
+            faces,
+            color=ELLIPSOID_COLOUR,
+            opacity=0.45,
+            cast_shadow=False,
+            position=link.com,
         )
 
 
 def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array] | None:
     """Half axes and their directions of the ellipsoid of even density with this mass and inertia, if there is one."""
-    if (found := spread(mass, inertia)) is None:
+    if (found := mass_spread(mass, inertia)) is None:
         return None
     squares, axes = found
     return np.sqrt(2.5 * np.maximum(squares, 1e-4 * squares.max())), axes
 
 
 @deferred()
-def _ball() -> tuple[Array, Array]:
+def _unit_sphere() -> tuple[Array, Array]:
     """A sphere of radius 1."""
     import trimesh  # noqa: PLC0415  (takes a while)
 
     made: Any = trimesh.creation.icosphere(subdivisions=3)
-    return creased(np.asarray(made.vertices), np.asarray(made.faces))
+    return split_at_edges(np.asarray(made.vertices), np.asarray(made.faces))
 
 
-def placed(T: Array) -> dict[str, Any]:
+def viser_pose(T: Array) -> dict[str, Any]:
     """A pose as viser has it: position, and a quaternion with w first."""
     from viser.transforms import SO3  # noqa: PLC0415  (viser is loaded by whoever has a scene)
 
     return {"position": T[:3, 3].copy(), "wxyz": SO3.from_matrix(T[:3, :3]).wxyz}
 
 
-def pose_of(position: Array, wxyz: Array) -> Array:
+def pose_matrix(position: Array, wxyz: Array) -> Array:
     """The other way round."""
     from viser.transforms import SO3  # noqa: PLC0415
 

@@ -9,18 +9,18 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.names import shown
-from armwright.pages.report.page import thinned
+from armwright.pages.report.run_page import sampled_records
 from armwright.simulation.run import Run
 from armwright.simulation.utilisation import Use
 
-MOST_POINTS = 600
+MAX_PLOT_POINTS = 600
 """Of a curve: more are not seen."""
 
-SPEEDS = {"0.1x": 0.1, "0.25x": 0.25, "0.5x": 0.5, "1x": 1.0, "2x": 2.0, "5x": 5.0}
+PLAYBACK_SPEEDS = {"0.1x": 0.1, "0.25x": 0.25, "0.5x": 0.5, "1x": 1.0, "2x": 2.0, "5x": 5.0}
 
 
 @dataclass(frozen=True)
-class Instant:
+class RunState:
     """A run at a time: between two records what lies between them."""
 
     t: float
@@ -83,7 +83,7 @@ class Playback:
             self.seek(self.t + seconds * self.speed)
             self.playing = self.t < self.end
 
-    def at(self, run: Run) -> Instant:
+    def at(self, run: Run) -> RunState:
         """A run at the cursor; before its first and after its last record it stands there."""
         k = int(np.clip(np.searchsorted(run.t, self.t, side="right") - 1, 0, max(len(run.t) - 2, 0)))
         after = min(k + 1, len(run.t) - 1)
@@ -101,7 +101,7 @@ class Playback:
         energies = float(between(run.kinetic)), float(between(run.potential))
         phase = next((phase for phase in reversed(run.phases) if phase.t[0] <= self.t), run)
         held = 0.0 if phase.robot.payload is None else phase.robot.payload.mass
-        return Instant(self.t, run.robot.unit(between(run.q)), uses, tau, qd, *energies, float(tau @ qd), held)
+        return RunState(self.t, run.robot.unit(between(run.q)), uses, tau, qd, *energies, float(tau @ qd), held)
 
 
 def torques(run: Run) -> Curves:
@@ -116,7 +116,7 @@ def positions(run: Run) -> Curves:
     return _by_joint(run, "rad" if not _slides(run) else "rad or m", run.places)
 
 
-def used(run: Run) -> Curves:
+def torque_use(run: Run) -> Curves:
     """The part of its largest torque that every joint uses, in percent; small joints beside large ones."""
     limits = np.array([joint.max_torque or np.nan for joint in run.robot.joints])
     return _by_joint(run, "% of the largest torque", 100 * np.abs(run.tau) / limits)
@@ -124,10 +124,10 @@ def used(run: Run) -> Curves:
 
 def energies(run: Run) -> Curves:
     values = np.stack([run.kinetic, run.potential, run.energy], axis=1)
-    return _thinned("J", run.t, ("kinetic", "potential", "together"), values)
+    return _sampled_curves("J", run.t, ("kinetic", "potential", "together"), values)
 
 
-def beside(curves: Curves, other: Curves) -> Curves:
+def with_other_run(curves: Curves, other: Curves) -> Curves:
     """The curves of one run and, after them, those of another that have the same names, at the times of the first."""
     rows = [other.values[other.names.index(name)] for name in curves.names if name in other.names]
     if len(rows) < len(curves.names):
@@ -136,11 +136,17 @@ def beside(curves: Curves, other: Curves) -> Curves:
     return Curves(curves.unit, curves.t, (*curves.names, *(f"{name}, other" for name in curves.names)), values)
 
 
-CURVES = {"torque": torques, "speed": speeds, "position": positions, "energy": energies, "use of torque": used}
+QUANTITY_CURVES = {
+    "torque": torques,
+    "speed": speeds,
+    "position": positions,
+    "energy": energies,
+    "use of torque": torque_use,
+}
 
 
-def curves(run: Run, what: str) -> Curves:
-    return CURVES[what](run)
+def curves_of(run: Run, what: str) -> Curves:
+    return QUANTITY_CURVES[what](run)
 
 
 def _slides(run: Run) -> bool:
@@ -148,11 +154,11 @@ def _slides(run: Run) -> bool:
 
 
 def _by_joint(run: Run, unit: str, values: Array) -> Curves:
-    return _thinned(unit, run.t, tuple(shown(joint.name) for joint in run.robot.joints), values)
+    return _sampled_curves(unit, run.t, tuple(shown(joint.name) for joint in run.robot.joints), values)
 
 
-def _thinned(unit: str, t: Array, names: tuple[str, ...], values: Array) -> Curves:
+def _sampled_curves(unit: str, t: Array, names: tuple[str, ...], values: Array) -> Curves:
     """Some of the records, first and last among them; rows that say nothing are left out."""
-    kept = thinned(len(t), MOST_POINTS)
+    kept = sampled_records(len(t), MAX_PLOT_POINTS)
     said = [i for i in range(len(names)) if np.isfinite(values[:, i]).all()]
     return Curves(unit, t[kept], tuple(names[i] for i in said), values[kept][:, said].T)

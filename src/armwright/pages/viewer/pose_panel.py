@@ -10,33 +10,38 @@ import numpy as np
 from armwright.model.description import EARTH_GRAVITY
 from armwright.names import shown
 from armwright.pages.viewer import readout
-from armwright.pages.viewer.figure import placed, pose_of
-from armwright.pages.viewer.stance import HEAVIEST, HELD, Lever, Stance
+from armwright.pages.viewer.figure import pose_matrix, viser_pose
+from armwright.pages.viewer.pose_state import MAX_PAYLOAD_MASS, PAYLOAD_COUNT, JointSlider, PoseState
 from armwright.pages.viewer.worker import Worker
 
-GRAVITY = {"Earth": EARTH_GRAVITY, "Moon": (0.0, 0.0, -1.62), "Mars": (0.0, 0.0, -3.71), "none": (0.0, 0.0, 0.0)}
-CUSTOM = "custom"
-FOLLOWS = {"position and orientation": "full", "position and axis": "axis", "position": "free"}
+GRAVITY_CHOICES = {
+    "Earth": EARTH_GRAVITY,
+    "Moon": (0.0, 0.0, -1.62),
+    "Mars": (0.0, 0.0, -3.71),
+    "none": (0.0, 0.0, 0.0),
+}
+CUSTOM_GRAVITY = "custom"
+ORIENTATION_CHOICES = {"position and orientation": "full", "position and axis": "axis", "position": "free"}
 
 
-STEPS = {"rad": 0.1, "m": 1e-3}
+SLIDER_STEPS = {"rad": 0.1, "m": 1e-3}
 """Of sliders: tenths of a degree, and millimetres."""
 
 
-def _scale(lever: Lever) -> float:
+def _slider_scale(joint: JointSlider) -> float:
     """How many units of a slider one of the robot's is: sliders of angles are in degrees."""
-    return 180 / np.pi if lever.unit == "rad" else 1.0
+    return 180 / np.pi if joint.unit == "rad" else 1.0
 
 
-def _shown_unit(lever: Lever) -> str:
-    return "degrees" if lever.unit == "rad" else lever.unit
+def _slider_unit(joint: JointSlider) -> str:
+    return "degrees" if joint.unit == "rad" else joint.unit
 
 
 class PosePanel:
-    """Sliders, buttons and a gizmo; what is asked for goes to the stance, and `changed` is called."""
+    """Sliders, buttons and a gizmo; what is asked for goes to the state, and `changed` is called."""
 
-    def __init__(self, server: Any, stance: Stance, worker: Worker, changed: Callable[[], None]) -> None:
-        self._server, self._gui, self.stance, self._worker, self._changed = server, server.gui, stance, worker, changed
+    def __init__(self, server: Any, state: PoseState, worker: Worker, changed: Callable[[], None]) -> None:
+        self._server, self._gui, self.state, self._worker, self._changed = server, server.gui, state, worker, changed
         self._rng = np.random.default_rng()
         self._dragging = False
         self._buttons()
@@ -57,44 +62,44 @@ class PosePanel:
 
         def go() -> None:
             if buttons.value == "home":
-                self.stance.put(self.stance.home)
+                self.state.set_pose(self.state.home)
             else:
-                self.stance.shuffle(self._rng)
+                self.state.randomise(self._rng)
 
         buttons.on_click(self._worker.on("pose", self._then_changed(go)))
 
-    def _all_sliders(self) -> dict[Lever, Any]:
+    def _all_sliders(self) -> dict[JointSlider, Any]:
         """Those of joints open, those of a base that floats folded away."""
-        joints = [lever for lever in self.stance.levers if not lever.of_base]
-        base = [lever for lever in self.stance.levers if lever.of_base]
+        joints = [joint for joint in self.state.joint_sliders if not joint.of_base]
+        base = [joint for joint in self.state.joint_sliders if joint.of_base]
         return self._folder("Joints", joints, True) | self._folder("Base", base, False)
 
-    def _folder(self, title: str, levers: list[Lever], opened: bool) -> dict[Lever, Any]:
+    def _folder(self, title: str, sliders: list[JointSlider], opened: bool) -> dict[JointSlider, Any]:
         """A folder that says the unit, where there is one for all."""
-        if not levers:
+        if not sliders:
             return {}
-        units = {_shown_unit(lever) for lever in levers}
+        units = {_slider_unit(joint) for joint in sliders}
         common = f" ({units.pop()})" if len(units) == 1 else ""
         with self._gui.add_folder(title + common, expand_by_default=opened):
-            return {lever: self._slider(lever, "" if common else f" ({_shown_unit(lever)})") for lever in levers}
+            return {joint: self._slider(joint, "" if common else f" ({_slider_unit(joint)})") for joint in sliders}
 
-    def _slider(self, lever: Lever, unit: str) -> Any:
+    def _slider(self, joint: JointSlider, unit: str) -> Any:
         slider = self._gui.add_slider(
-            shown(lever.name) + unit,
-            min=lever.low * _scale(lever),
-            max=lever.high * _scale(lever),
-            step=STEPS[lever.unit],
-            initial_value=float(np.clip(self.stance.value(lever), lever.low, lever.high)) * _scale(lever),
+            shown(joint.name) + unit,
+            min=joint.low * _slider_scale(joint),
+            max=joint.high * _slider_scale(joint),
+            step=SLIDER_STEPS[joint.unit],
+            initial_value=float(np.clip(self.state.value(joint), joint.low, joint.high)) * _slider_scale(joint),
         )
-        turn = self._then_changed(lambda: self.stance.turn(lever, slider.value / _scale(lever)))
-        slider.on_update(self._worker.on(f"joint {lever.joint}", turn))
+        turn = self._then_changed(lambda: self.state.set_joint(joint, slider.value / _slider_scale(joint)))
+        slider.on_update(self._worker.on(f"joint {joint.joint}", turn))
         return slider
 
     def _tool_controls(self) -> None:
         with self._gui.add_folder("Tool"):
-            self._frames = {shown(name): name for name in self.stance.frames}
+            self._frames = {shown(name): name for name in self.state.frames}
             self._frame = self._gui.add_dropdown("Drag", tuple(self._frames))
-            self._follows = self._gui.add_dropdown("Follow", tuple(FOLLOWS), initial_value=self._followed())
+            self._follows = self._gui.add_dropdown("Follow", tuple(ORIENTATION_CHOICES), initial_value=self._followed())
             self._reach = self._gui.add_html("")
         self._frame.on_update(self._worker.on("frame", self._choose_frame))
         self._follows.on_update(self._worker.on("frame", self._place_gizmo))
@@ -106,33 +111,38 @@ class PosePanel:
 
     def _followed(self) -> str:
         """What of its pose the frame can follow."""
-        kind = self.stance.orientation_for(self.frame)
-        return next(words for words, meant in FOLLOWS.items() if meant == kind)
+        kind = self.state.orientation_for(self.frame)
+        return next(words for words, meant in ORIENTATION_CHOICES.items() if meant == kind)
 
     def _load_controls(self) -> None:
-        stance = self.stance
+        state = self.state
         with self._gui.add_folder("Load"):
-            hand = stance.robot.tip is not None
-            self._loads = [self._load(k, hand) for k in range(HELD)]
-            known = next((name for name, g in GRAVITY.items() if tuple(stance.gravity) == g), CUSTOM)
-            gravity = self._gui.add_dropdown("Gravity", (*GRAVITY, CUSTOM), initial_value=known)
-            vector = self._gui.add_vector3("m/s\u00b2", tuple(stance.gravity), step=0.1, visible=known == CUSTOM)
+            hand = state.robot.tip is not None
+            self._loads = [self._load(k, hand) for k in range(PAYLOAD_COUNT)]
+            known = next((name for name, g in GRAVITY_CHOICES.items() if tuple(state.gravity) == g), CUSTOM_GRAVITY)
+            gravity = self._gui.add_dropdown("Gravity", (*GRAVITY_CHOICES, CUSTOM_GRAVITY), initial_value=known)
+            vector = self._gui.add_vector3("m/s\u00b2", tuple(state.gravity), step=0.1, visible=known == CUSTOM_GRAVITY)
 
         def choose() -> None:
-            vector.visible = gravity.value == CUSTOM
-            stance.fall(GRAVITY.get(gravity.value, vector.value))
+            vector.visible = gravity.value == CUSTOM_GRAVITY
+            state.set_gravity(GRAVITY_CHOICES.get(gravity.value, vector.value))
 
         gravity.on_update(self._worker.on("gravity", self._then_changed(choose)))
         vector.on_update(self._worker.on("gravity", self._then_changed(choose)))
 
     def _load(self, k: int, hand: bool) -> tuple[Any, Any]:
         """The mass and the centre of one payload."""
-        held, which = self.stance.loads[k], "" if k == 0 else "Second "
+        held, which = self.state.loads[k], "" if k == 0 else "Second "
         mass = self._gui.add_number(
-            f"{which}{'payload' if which else 'Payload'} (kg)", held.mass, min=0.0, max=HEAVIEST, step=0.1, visible=hand
+            f"{which}{'payload' if which else 'Payload'} (kg)",
+            held.mass,
+            min=0.0,
+            max=MAX_PAYLOAD_MASS,
+            step=0.1,
+            visible=hand,
         )
         com = self._gui.add_vector3("Its centre (m)", held.com, step=0.01, visible=hand)
-        change = self._then_changed(lambda: self.stance.load(mass.value, com.value, k))
+        change = self._then_changed(lambda: self.state.set_payload(mass.value, com.value, k))
         for control in (mass, com):
             control.on_update(self._worker.on(f"load {k}", change))
         return mass, com
@@ -140,11 +150,11 @@ class PosePanel:
     def _add_gizmo(self) -> Any:
         gizmo = self._server.scene.add_transform_controls(
             "/gizmo",
-            scale=0.22 * self.stance.size,
+            scale=0.22 * self.state.size,
             line_width=3.0,
             depth_test=False,
             disable_rotations=self.orientation == "free",
-            **placed(self.stance.pose(self.frame)),
+            **viser_pose(self.state.pose(self.frame)),
         )
 
         async def dragged(event: Any) -> None:
@@ -160,7 +170,7 @@ class PosePanel:
 
     @property
     def orientation(self) -> Any:
-        return FOLLOWS[self._follows.value]
+        return ORIENTATION_CHOICES[self._follows.value]
 
     def let_go(self) -> None:
         """Nobody drags any more."""
@@ -171,24 +181,24 @@ class PosePanel:
 
     def _follow(self, done: bool) -> None:
         """The robot goes where the gizmo is; when it is let go it comes to where the robot is."""
-        target = pose_of(self._gizmo.position, self._gizmo.wxyz)
-        reach = self.stance.follow(target, self.frame, self.orientation)
-        self._reach.content = readout.told("" if reach.reached else str(reach), reach.reached)
+        target = pose_matrix(self._gizmo.position, self._gizmo.wxyz)
+        reach = self.state.follow(target, self.frame, self.orientation)
+        self._reach.content = readout.status("" if reach.reached else str(reach), reach.reached)
         self._dragging = not done
         self._changed()
 
     def _place_gizmo(self) -> None:
-        where = placed(self.stance.pose(self.frame))
+        where = viser_pose(self.state.pose(self.frame))
         self._gizmo.disable_rotations = self.orientation == "free"
         self._gizmo.position, self._gizmo.wxyz = where["position"], where["wxyz"]
 
     def refresh(self) -> None:
         """Sliders, load and gizmo as the robot stands; the gizmo stays with the hand that drags it."""
-        for lever, slider in self._sliders.items():
-            value = float(np.clip(self.stance.value(lever), lever.low, lever.high)) * _scale(lever)
-            if abs(slider.value - value) > STEPS[lever.unit] / 2:
-                slider.value = round(value, 4)
-        for (mass, com), held in zip(self._loads, self.stance.loads, strict=True):
+        for joint, control in self._sliders.items():
+            value = float(np.clip(self.state.value(joint), joint.low, joint.high)) * _slider_scale(joint)
+            if abs(control.value - value) > SLIDER_STEPS[joint.unit] / 2:
+                control.value = round(value, 4)
+        for (mass, com), held in zip(self._loads, self.state.loads, strict=True):
             if mass.value != held.mass:
                 mass.value = held.mass
             if tuple(com.value) != held.com:

@@ -9,18 +9,20 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.model.printed_tables import joint_count
 from armwright.pages.report.html import escape
-from armwright.pages.viewer.playback import Instant
-from armwright.pages.viewer.stance import Holding
+from armwright.pages.viewer.playback import RunState
+from armwright.pages.viewer.pose_state import StaticLoad
 from armwright.robot import Robot
 from armwright.simulation.utilisation import Use
 
-GOOD, NEAR, BEYOND = "#2f9e6e", "#e0a030", "#d64545"
+GOOD_COLOUR, NEAR_COLOUR, EXCEEDED_COLOUR = "#2f9e6e", "#e0a030", "#d64545"
 """Colours of how much of a limit is used: below, above and beyond `TIGHT`."""
 
-TIGHT = 0.8
-CELL = "padding:1px 0 1px 7px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
-NAME = "padding:1px 0;text-align:left;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;max-width:0;width:99%"
-HEAD = "font-weight:600;opacity:0.65;vertical-align:bottom"
+NEAR_SHARE = 0.8
+CELL_STYLE = "padding:1px 0 1px 7px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+NAME_STYLE = (
+    "padding:1px 0;text-align:left;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;max-width:0;width:99%"
+)
+HEAD_STYLE = "font-weight:600;opacity:0.65;vertical-align:bottom"
 
 
 def heading(robot: Robot, notes: Sequence[str] = ()) -> str:
@@ -28,7 +30,7 @@ def heading(robot: Robot, notes: Sequence[str] = ()) -> str:
     source = robot.source.split("\n")[0]
     lines = [f'<div style="font-weight:700;font-size:1.15em">{escape(robot.name)}</div>']
     lines += [f'<div style="opacity:0.75">{escape(text)}</div>' for text in (source, joint_count(robot)) if text]
-    lines += [f'<div style="color:{NEAR}">{escape(note)}</div>' for note in notes]
+    lines += [f'<div style="color:{NEAR_COLOUR}">{escape(note)}</div>' for note in notes]
     return _block(lines)
 
 
@@ -37,11 +39,13 @@ def section(text: str, more: str = "") -> str:
     return _block([f'<div style="font-weight:600">{escape(text)}</div>{below}'])
 
 
-def told(text: str, good: bool = True) -> str:
-    return _block([f'<span style="color:{GOOD if good else BEYOND}">{escape(text)}</span>'] if text else [])
+def status(text: str, good: bool = True) -> str:
+    return _block(
+        [f'<span style="color:{GOOD_COLOUR if good else EXCEEDED_COLOUR}">{escape(text)}</span>'] if text else []
+    )
 
 
-def holding_table(holding: Holding) -> str:
+def holding_table(holding: StaticLoad) -> str:
     """Torques that hold the pose, and the part of each joint's limit that they are."""
     torque, *_ = units = _common_units(holding.uses)
     rows = [
@@ -49,10 +53,10 @@ def holding_table(holding: Holding) -> str:
         for use, tau in zip(holding.uses, holding.torques.tolist(), strict=True)
     ]
     sums = f"mass {holding.mass:.4g} kg, potential energy {_number(holding.energy)} J"
-    return _block([_table(("joint", _head("torque", torque), "of<br>limit"), rows), _below(sums)])
+    return _block([_table(("joint", _head("torque", torque), "of<br>limit"), rows), _footer(sums)])
 
 
-def instant_table(instant: Instant) -> str:
+def instant_table(instant: RunState) -> str:
     """Torques, speeds and energies of a run at the cursor."""
     torque, speed = units = _common_units(instant.uses)
     rows = [
@@ -68,7 +72,7 @@ def instant_table(instant: Instant) -> str:
     kinds = f"{_number(instant.kinetic)} J kinetic + {_number(instant.potential)} J potential"
     sums = f"t = {instant.t:.3f} s<br>energy {together} J = {kinds}<br>the drives give {_number(instant.power)} W"
     heads = ("joint", _head("torque", torque), _head("speed", speed), "of<br>limit")
-    return _block([_table(heads, rows), _below(sums)])
+    return _block([_table(heads, rows), _footer(sums)])
 
 
 def _common_units(uses: Sequence[Use]) -> tuple[str, str]:
@@ -86,19 +90,19 @@ def _quantity(x: float, unit: str, common: tuple[str, str]) -> str:
     return _number(x) if common[0] else f'{_number(x)} <span style="opacity:0.6">{unit}</span>'
 
 
-def _below(text: str) -> str:
+def _footer(text: str) -> str:
     return f'<div style="margin-top:6px">{text}</div>'
 
 
 def pose_lines(frame: str, T: Array) -> str:
     """Where a frame is in the world, and how it is turned."""
     x, y, z = T[:3, 3].tolist()
-    roll, pitch, yaw = (0.0 if abs(angle) < 0.05 else angle for angle in angles(T))
+    roll, pitch, yaw = (0.0 if abs(angle) < 0.05 else angle for angle in roll_pitch_yaw(T))
     place = f"x {x:.4f}, y {y:.4f}, z {z:.4f} m"
     return _block([f"{escape(frame)}: {place}<br>roll {roll:.1f}, pitch {pitch:.1f}, yaw {yaw:.1f} degrees"])
 
 
-def angles(T: Array) -> list[float]:
+def roll_pitch_yaw(T: Array) -> list[float]:
     """Roll, pitch and yaw in degrees: about the x, y and z axes of the world, one after the other."""
     R = T[:3, :3]
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
@@ -111,9 +115,13 @@ def _block(lines: Iterable[str]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f'<td style="{NAME if k == 0 else CELL};{HEAD}">{head}</td>' for k, head in enumerate(heads))
+    top = "".join(
+        f'<td style="{NAME_STYLE if k == 0 else CELL_STYLE};{HEAD_STYLE}">{head}</td>' for k, head in enumerate(heads)
+    )
     body = "".join(
-        "<tr>" + "".join(f'<td style="{NAME if k == 0 else CELL}">{cell}</td>' for k, cell in enumerate(row)) + "</tr>"
+        "<tr>"
+        + "".join(f'<td style="{NAME_STYLE if k == 0 else CELL_STYLE}">{cell}</td>' for k, cell in enumerate(row))
+        + "</tr>"
         for row in rows
     )
     return f'<table style="border-collapse:collapse;width:100%"><tr>{top}</tr>{body}</table>'
@@ -131,7 +139,7 @@ def _bar(part: float | None, text: str) -> str:
     """How much of a limit is used, as a bar with its percentage; the limit is said where one points at it."""
     if part is None:
         return '<span style="opacity:0.5" title="the robot has no limit for it">-</span>'
-    colour = GOOD if part <= TIGHT else NEAR if part <= 1 else BEYOND
+    colour = GOOD_COLOUR if part <= NEAR_SHARE else NEAR_COLOUR if part <= 1 else EXCEEDED_COLOUR
     width = 100 * float(np.clip(part, 0.0, 1.0))
     track = "display:inline-block;width:32px;height:7px;border-radius:4px;background:rgba(128,128,128,0.25)"
     inner = f"display:block;width:{width:.0f}%;height:7px;border-radius:4px;background:{colour}"

@@ -12,15 +12,33 @@ from armwright.algebra import Array
 from armwright.errors import ArmwrightError
 from armwright.names import shown
 from armwright.pages.viewer import readout
-from armwright.pages.viewer.drive import LAWS, LONGEST, simulated
-from armwright.pages.viewer.playback import CURVES, SPEEDS, Curves, Playback, beside, curves
-from armwright.pages.viewer.stance import Stance
+from armwright.pages.viewer.playback import (
+    PLAYBACK_SPEEDS,
+    QUANTITY_CURVES,
+    Curves,
+    Playback,
+    curves_of,
+    with_other_run,
+)
+from armwright.pages.viewer.pose_simulation import DRIVE_CHOICES, MAX_SECONDS, simulate_from
+from armwright.pages.viewer.pose_state import PoseState
 from armwright.pages.viewer.worker import Worker
 from armwright.progress import progress_reported
 from armwright.simulation import Run
 
-COLOURS = ("#4c78a8", "#e4572e", "#2f9e6e", "#b279a2", "#e0a030", "#17a2b8", "#8c564b", "#9aa53c", "#d6649f", "#7f7f7f")
-OFTEN = 0.12
+CURVE_COLOURS = (
+    "#4c78a8",
+    "#e4572e",
+    "#2f9e6e",
+    "#b279a2",
+    "#e0a030",
+    "#17a2b8",
+    "#8c564b",
+    "#9aa53c",
+    "#d6649f",
+    "#7f7f7f",
+)
+CURSOR_INTERVAL = 0.12
 """Seconds of a run between two times that the curves' cursor is moved, times the speed."""
 
 
@@ -30,12 +48,12 @@ class RunPanel:
     def __init__(
         self,
         server: Any,
-        stance: Stance,
+        state: PoseState,
         worker: Worker,
         moved: Callable[[], None],
         opened: Callable[[Playback], None],
     ) -> None:
-        self._server, self._gui, self._stance, self._worker = server, server.gui, stance, worker
+        self._server, self._gui, self._state, self._worker = server, server.gui, state, worker
         self._moved, self._opened = moved, opened
         self.playback: Playback | None = None
         self._drawn: Curves | None = None
@@ -45,10 +63,10 @@ class RunPanel:
         self._player_controls()
 
     def _simulation_controls(self) -> None:
-        joints = self._stance.robot.joints
+        joints = self._state.robot.joints
         with self._gui.add_folder("Simulate from this pose"):
-            self._law = self._gui.add_dropdown("Drive", LAWS, initial_value=LAWS[0])
-            self._duration = self._gui.add_number("Seconds", 2.0, min=0.1, max=LONGEST, step=0.1)
+            self._law = self._gui.add_dropdown("Drive", DRIVE_CHOICES, initial_value=DRIVE_CHOICES[0])
+            self._duration = self._gui.add_number("Seconds", 2.0, min=0.1, max=MAX_SECONDS, step=0.1)
             limits = any(joint.max_torque is not None for joint in joints)
             self._limited = self._gui.add_checkbox("Within the torque limits", limits, disabled=not limits)
             stops = any(joint.limits is not None for joint in joints)
@@ -61,40 +79,40 @@ class RunPanel:
         """In a thread of its own: the page stays alive meanwhile, and the button stops it."""
         if self._running:
             self.stop()
-            self._status.content = readout.told("stopping ...")
+            self._status.content = readout.status("stopping ...")
             return
         self._stopped.clear()
         self._running, self._button.label = True, "Stop"
-        self._status.content = readout.told("simulating ...")
+        self._status.content = readout.status("simulating ...")
         wanted = (self._law.value, float(self._duration.value), bool(self._limited.value), bool(self._stops.value))
-        robot, q = self._stance.present, self._stance.q.copy()
+        robot, q = self._state.loaded_robot, self._state.q.copy()
 
         def run() -> None:
             try:
-                with progress_reported(self._told):
-                    made = simulated(robot, q, *wanted)
-                self._worker.post("simulated", lambda: self._simulated(made))
+                with progress_reported(self._show_progress):
+                    made = simulate_from(robot, q, *wanted)
+                self._worker.post("simulated", lambda: self._show_run(made))
             except (ArmwrightError, ArithmeticError, np.linalg.LinAlgError) as error:
                 text = str(error)
                 self._worker.post("simulated", lambda: self._failed(text))
 
         threading.Thread(target=run, daemon=True, name="armwright simulation").start()
 
-    def _told(self, share: float) -> None:
+    def _show_progress(self, share: float) -> None:
         """How far a simulation is; one that is to stop hears it as Ctrl-C, and what there is of it is shown."""
         if self._stopped.is_set():
             raise KeyboardInterrupt
-        self._worker.post("told", lambda: self._show_share(share))
+        self._worker.post("progress", lambda: self._show_share(share))
 
     def _show_share(self, share: float) -> None:
         if self._running and not self._stopped.is_set():
-            self._status.content = readout.told(f"simulating ... {share:.0%}")
+            self._status.content = readout.status(f"simulating ... {share:.0%}")
 
     def stop(self) -> None:
         """Let a simulation end where it is."""
         self._stopped.set()
 
-    def _simulated(self, run: Run) -> None:
+    def _show_run(self, run: Run) -> None:
         self._running, self._button.label = False, "Simulate"
         playback = Playback([run])
         self.open(playback)
@@ -103,12 +121,12 @@ class RunPanel:
 
     def _failed(self, text: str) -> None:
         self._running, self._button.label = False, "Simulate"
-        self._status.content = readout.told(text, False)
+        self._status.content = readout.status(text, False)
 
     def _player_controls(self) -> None:
         with self._gui.add_folder("Play", visible=False) as self._player:
             self._play = self._gui.add_button("Play")
-            self._speed = self._gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1x")
+            self._speed = self._gui.add_dropdown("Speed", tuple(PLAYBACK_SPEEDS), initial_value="1x")
             self._loop = self._gui.add_checkbox("Again and again", False)
             self._time = self._gui.add_slider("Time (s)", min=0.0, max=1.0, step=1e-3, initial_value=0.0)
         self._play.on_click(self._worker.on("play", self._toggle))
@@ -118,16 +136,16 @@ class RunPanel:
     def add_curves(self, folder: Any) -> None:
         """Where curves are to stand."""
         self._curves = folder
-        self._what = self._gui.add_dropdown("Of", tuple(CURVES), initial_value="torque")
+        self._what = self._gui.add_dropdown("Of", tuple(QUANTITY_CURVES), initial_value="torque")
         self._what.on_update(self._worker.on("curves", self._draw))
         self._plot: Any = None
 
     def open(self, playback: Playback) -> None:
         """Show other runs, from their beginning."""
-        playback.speed = SPEEDS[self._speed.value]
+        playback.speed = PLAYBACK_SPEEDS[self._speed.value]
         self.playback = playback
         self._player.visible = True
-        self._status.content = readout.told(_summary(playback.first), not playback.first.utilisation.doubts)
+        self._status.content = readout.status(run_summary(playback.first), not playback.first.utilisation.doubts)
         self._time.min, self._time.max = playback.begin, max(playback.end, playback.begin + 1e-3)
         self._opened(playback)
         if not playback.first.tau.any():
@@ -137,7 +155,7 @@ class RunPanel:
 
     def _set_speed(self) -> None:
         if self.playback is not None:
-            self.playback.speed = SPEEDS[self._speed.value]
+            self.playback.speed = PLAYBACK_SPEEDS[self._speed.value]
 
     def _toggle(self) -> None:
         if self.playback is None:
@@ -184,7 +202,7 @@ class RunPanel:
         playback = self.playback
         with self._server.atomic():
             self._time.value = round(float(np.clip(playback.t, self._time.min, self._time.max)), 3)
-            if not playback.playing or abs(playback.t - self._marked) > OFTEN * playback.speed:
+            if not playback.playing or abs(playback.t - self._marked) > CURSOR_INTERVAL * playback.speed:
                 self._mark()
             self._moved()
 
@@ -192,11 +210,11 @@ class RunPanel:
         """The curves of the first run, and of a second one with broken lines."""
         if self.playback is None:
             return
-        if not curves(self.playback.first, self._what.value).names:
+        if not curves_of(self.playback.first, self._what.value).names:
             self._what.value = "torque"
-        found, *others = (curves(run, self._what.value) for run in self.playback.runs[:2])
+        found, *others = (curves_of(run, self._what.value) for run in self.playback.runs[:2])
         own = len(found.names)
-        found = beside(found, others[0]) if others else found
+        found = with_other_run(found, others[0]) if others else found
         self._drawn = found
         if self._plot is not None:
             self._plot.remove()
@@ -204,7 +222,7 @@ class RunPanel:
         lines = [
             {
                 "label": name,
-                "stroke": COLOURS[i % own % len(COLOURS)],
+                "stroke": CURVE_COLOURS[i % own % len(CURVE_COLOURS)],
                 "width": 1.5,
                 "points": {"show": False},
                 **({"dash": (5, 4)} if i >= own else {}),
@@ -242,7 +260,7 @@ def with_cursor(found: Curves, t: float) -> tuple[Array, ...]:
     return (times, *rows, line)
 
 
-def _summary(run: Run) -> str:
+def run_summary(run: Run) -> str:
     """What came of a simulation, in a sentence: how long it took, what ended it, which limits it is beyond."""
     done = f"{run.t[-1] - run.t[0]:g} s in {1000 * run.statistics.seconds:.3g} ms"
     done += f", ended by {shown(run.ended_by)}" if run.ended_by else ""

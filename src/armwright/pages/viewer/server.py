@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 from armwright.errors import InputError
 from armwright.interrupts import deferred
 
-LOCAL = "127.0.0.1"
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-ANYWHERE = frozenset({"0.0.0.0", "::"})
-EMBEDDING = " ".join(
+LOCAL_HOST = "127.0.0.1"
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+ALL_INTERFACES = frozenset({"0.0.0.0", "::"})
+FRAME_ANCESTORS = " ".join(
     (
         "'self'",
         *(f"{scheme}://{host}:*" for scheme in ("http", "https") for host in ("localhost", "127.0.0.1")),
@@ -33,7 +33,7 @@ EMBEDDING = " ".join(
 )
 """Pages that may show the viewer in a frame: its own, and notebooks on this machine."""
 
-PORT = 8080
+FIRST_PORT = 8080
 """Where a free port is looked for, upwards, if none is asked for."""
 
 _starting = threading.Lock()
@@ -49,7 +49,7 @@ def viser_package() -> Any:
     return viser
 
 
-def allowed(host: str | None, origin: str | None, listening: str) -> bool:
+def is_allowed(host: str | None, origin: str | None, listening: str) -> bool:
     """Whether a request that names this host, from a page of this origin, is answered by who listens there.
 
     A name must be that of this machine or an address, as a page from elsewhere can make its own name lead anywhere; a
@@ -65,9 +65,9 @@ def allowed(host: str | None, origin: str | None, listening: str) -> bool:
 
 
 def _is_here(name: str, listening: str) -> bool:
-    if name in LOOPBACK or name == listening:
+    if name in LOOPBACK_HOSTS or name == listening:
         return True
-    if listening in LOOPBACK:
+    if listening in LOOPBACK_HOSTS:
         return False
     return name == socket.gethostname().lower() or _is_address(name)
 
@@ -80,27 +80,27 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def start(host: str, port: int | None, label: str) -> Any:
+def start_server(host: str, port: int | None, label: str) -> Any:
     """A viser server that looks at every request; its threads are daemons, and it says nothing by itself."""
     viser = viser_package()
     if not isinstance(host, str) or not host:
-        raise InputError(f"host = {host!r}; expected an address of this machine, such as {LOCAL}")
+        raise InputError(f"host = {host!r}; expected an address of this machine, such as {LOCAL_HOST}")
     if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 1 << 16):
         raise InputError(f"port = {port!r}; expected a number from 1 to 65535")
-    _check_free(host, port)
-    with deferred(), _starting, _looking(host) as looked, quiet():
-        server = viser.ViserServer(host=host, port=port or PORT, label=label, verbose=False)
+    _check_address(host, port)
+    with deferred(), _starting, _checked_requests(host) as looked, silenced():
+        server = viser.ViserServer(host=host, port=port or FIRST_PORT, label=label, verbose=False)
     if not looked:
         server.stop()
         raise InputError(f"viser {viser.__version__} cannot be kept to this machine; install another version of it")
     if port is not None and server.get_port() != port:
         server.stop()
         raise InputError(f"port {port} is taken; choose another, or none for one that is free")
-    _unshared(server)
+    _disable_sharing(server)
     return server
 
 
-def _check_free(host: str, port: int | None) -> None:
+def _check_address(host: str, port: int | None) -> None:
     """That the address is one of this machine and the port is to be had: viser would try a thousand others."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
@@ -113,7 +113,7 @@ def _check_free(host: str, port: int | None) -> None:
 
 
 @contextmanager
-def _looking(listening: str) -> Iterator[list[bool]]:
+def _checked_requests(listening: str) -> Iterator[list[bool]]:
     """For as long as a server starts, `websockets` makes one that looks at requests; the list says that it did."""
     from websockets.asyncio import server as module  # noqa: PLC0415  (comes with viser)
 
@@ -124,12 +124,12 @@ def _looking(listening: str) -> Iterator[list[bool]]:
             headers = request.headers
             hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
             alone = len(hosts) == 1 and len(origins) <= 1
-            if not (alone and allowed(hosts[0], origins[0] if origins else None, listening)):
+            if not (alone and is_allowed(hosts[0], origins[0] if origins else None, listening)):
                 return connection.respond(HTTPStatus.FORBIDDEN, "This viewer answers to its own page only.\n")
             answer = None if process_request is None else process_request(connection, request)
             answer = await answer if inspect.isawaitable(answer) else answer
             if answer is not None:
-                answer.headers["Content-Security-Policy"] = f"frame-ancestors {EMBEDDING}"
+                answer.headers["Content-Security-Policy"] = f"frame-ancestors {FRAME_ANCESTORS}"
             return answer
 
         looked.append(True)
@@ -142,7 +142,7 @@ def _looking(listening: str) -> Iterator[list[bool]]:
         module.serve = plain
 
 
-def _unshared(server: Any) -> None:
+def _disable_sharing(server: Any) -> None:
     """viser opens a tunnel to the internet for whoever asks for it over the websocket: here nobody can."""
     from viser import _messages  # noqa: PLC0415
 
@@ -152,7 +152,7 @@ def _unshared(server: Any) -> None:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silenced() -> Iterator[None]:
     """viser prints where it listens and that it has stopped, which is ours to say."""
     import rich  # noqa: PLC0415
 

@@ -9,22 +9,22 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.model.visual import Visual
 from armwright.pages.scene import Triangles, triangles
-from armwright.pages.scene.bodies import TUBE
+from armwright.pages.scene.link_shapes import TUBE_COLOUR
 
-SHARP = np.cos(np.radians(35))
+SHARP_COSINE = np.cos(np.radians(35))
 """Cosine of the angle between two faces from which on they meet in an edge."""
 
-MOST_FACES = 60000
+MAX_MESH_FACES = 60000
 """Of one mesh; larger ones are made coarser."""
 
-MOST_COLOURS = 12
+MAX_MESH_COLOURS = 12
 """Of one mesh; with more it has their mean."""
 
 Rgb = tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class ColouredMesh:
     """Vertices (v, 3) and faces (f, 3) in the frame of a link, of one colour (0 to 255) and opacity (0 to 1)."""
 
     vertices: Array
@@ -33,13 +33,16 @@ class Solid:
     opacity: float
 
 
-def solids(visual: Visual) -> list[Solid]:
+def coloured_meshes(visual: Visual) -> list[ColouredMesh]:
     """A shape in the frame of its link, in parts of one colour: those of its file, else that of the visual."""
-    found = triangles(visual.shape).coarser(MOST_FACES)
+    found = triangles(visual.shape).coarser(MAX_MESH_FACES)
     pose = np.asarray(visual.pose)
     placed = Triangles(found.vertices @ pose[:3, :3].T + pose[:3, 3], found.faces, found.colours)
-    parts = _parts(placed, visual.rgba or TUBE)
-    return [Solid(*creased(placed.vertices, placed.faces[which]), colour, opacity) for which, colour, opacity in parts]
+    parts = _parts(placed, visual.rgba or TUBE_COLOUR)
+    return [
+        ColouredMesh(*split_at_edges(placed.vertices, placed.faces[which]), colour, opacity)
+        for which, colour, opacity in parts
+    ]
 
 
 def _parts(found: Triangles, plain: tuple[float, ...]) -> list[tuple[Array, Rgb, float]]:
@@ -48,7 +51,7 @@ def _parts(found: Triangles, plain: tuple[float, ...]) -> list[tuple[Array, Rgb,
         return [(np.arange(len(found.faces)), _rgb(np.array(plain) * 255), float(np.clip(plain[3], 0, 1)))]
     colours = found.colours[found.faces[:, 0]].astype(int)
     known, which = np.unique(colours, axis=0, return_inverse=True)
-    if len(known) > MOST_COLOURS:
+    if len(known) > MAX_MESH_COLOURS:
         return [(np.arange(len(found.faces)), _rgb(colours.mean(axis=0)), 1.0)]
     which = which.ravel()
     return [(np.nonzero(which == k)[0], _rgb(c), float(c[3] / 255) or 1.0) for k, c in enumerate(known)]
@@ -59,9 +62,9 @@ def _rgb(colour: Array) -> Rgb:
     return red, green, blue
 
 
-def creased(vertices: Array, faces: Array) -> tuple[Array, Array]:
+def split_at_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
     """The same surface with a vertex of its own on each side of an edge, as normals are means over a vertex."""
-    places, faces = _welded(vertices, faces)
+    places, faces = _weld(vertices, faces)
     if not len(faces):
         return places.astype(np.float32), faces.astype(np.uint32)
     a, b, c = (places[faces[:, k]] for k in range(3))
@@ -75,13 +78,15 @@ def creased(vertices: Array, faces: Array) -> tuple[Array, Array]:
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     ends, corners = ends[order], corners[order]
     face = corners[:, 0] // 3
-    shared = (ends[1:] == ends[:-1]).all(axis=1) & (np.sum(normals[face[1:]] * normals[face[:-1]], axis=1) > SHARP)
+    shared = (ends[1:] == ends[:-1]).all(axis=1) & (
+        np.sum(normals[face[1:]] * normals[face[:-1]], axis=1) > SHARP_COSINE
+    )
     one, two = corners[:-1][shared].ravel(), corners[1:][shared].ravel()
-    first, group = np.unique(_together(corner.size, one, two), return_inverse=True)
+    first, group = np.unique(_group_representatives(corner.size, one, two), return_inverse=True)
     return places[faces.ravel()[first]].astype(np.float32), group.reshape(-1, 3).astype(np.uint32)
 
 
-def _together(count: int, one: Array, two: Array) -> Array:
+def _group_representatives(count: int, one: Array, two: Array) -> Array:
     """For each of so many the first of those that pairs (one, two) join it to."""
     least = np.arange(count)
     while True:
@@ -94,7 +99,7 @@ def _together(count: int, one: Array, two: Array) -> Array:
             return least
 
 
-def _welded(vertices: Array, faces: Array) -> tuple[Array, Array]:
+def _weld(vertices: Array, faces: Array) -> tuple[Array, Array]:
     """Vertices at the same place as one, and without those that no face has or faces that have no area."""
     used, faces = np.unique(faces, return_inverse=True)
     places, which = np.unique(vertices[used].astype(np.float32), axis=0, return_inverse=True)

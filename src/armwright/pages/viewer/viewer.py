@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from armwright.errors import InputError
 from armwright.model.records import Payload
 from armwright.pages.report.html import escape
-from armwright.pages.viewer.server import ANYWHERE, LOCAL, quiet, start
+from armwright.pages.viewer.server import ALL_INTERFACES, LOCAL_HOST, silenced, start_server
 from armwright.robot import Robot
 from armwright.simulation import Run
 
 if TYPE_CHECKING:
-    from armwright.pages.viewer.page import Page
+    from armwright.pages.viewer.viewer_page import ViewerPage
 
-PATIENCE = 3.0
+RELOAD_SECONDS = 3.0
 """Seconds after which a page that was left does not come back: reloading takes less."""
 
 
@@ -30,7 +30,7 @@ class Viewer:
     def __init__(self, server: Any, host: str) -> None:
         self._server, self._host = server, host
         self._left, self._closed = threading.Event(), threading.Event()
-        self._page: Page | None = None
+        self._page: ViewerPage | None = None
         self._lock = threading.Lock()
         self._leaving: threading.Timer | None = None
         atexit.register(self.close)
@@ -40,20 +40,20 @@ class Viewer:
     @property
     def url(self) -> str:
         """Where the page is."""
-        host = LOCAL if self._host in ANYWHERE else self._host
+        host = LOCAL_HOST if self._host in ALL_INTERFACES else self._host
         return f"http://{f'[{host}]' if ':' in host else host}:{self._server.get_port()}"
 
     @property
-    def page(self) -> Page:
+    def page(self) -> ViewerPage:
         """What is shown: the pose, and the run that is played."""
         assert self._page is not None
         return self._page
 
     def fill(self, robot: Robot, runs: tuple[Run, ...], payloads: Sequence[Payload]) -> None:
         """Put what is to be shown on the page; it may be open already."""
-        from armwright.pages.viewer.page import Page  # noqa: PLC0415  (so that the page is there first)
+        from armwright.pages.viewer.viewer_page import ViewerPage  # noqa: PLC0415  (so that the page is there first)
 
-        self._page = Page(self._server, robot, runs, payloads)
+        self._page = ViewerPage(self._server, robot, runs, payloads)
 
     def close(self) -> None:
         """End it: the page shows no more, and nothing is left running."""
@@ -63,7 +63,7 @@ class Viewer:
         atexit.unregister(self.close)
         if self._page is not None:
             self._page.close()
-        with quiet():
+        with silenced():
             self._server.stop()
 
     def wait(self, once: bool = False) -> None:
@@ -88,7 +88,7 @@ class Viewer:
         if self._page is not None:
             self._page.alone()
         with self._lock:
-            self._leaving = threading.Timer(PATIENCE, self._left.set)
+            self._leaving = threading.Timer(RELOAD_SECONDS, self._left.set)
             self._leaving.daemon = True
             self._leaving.start()
 
@@ -103,7 +103,7 @@ class Viewer:
 def view(
     shown: Robot | Run,
     *others: Run,
-    host: str = LOCAL,
+    host: str = LOCAL_HOST,
     port: int | None = None,
     browser: bool | None = None,
     payloads: Sequence[Payload] = (),
@@ -119,7 +119,7 @@ def view(
         kinds = ", ".join(type(x).__name__ for x in (shown, *others))
         raise InputError(f"view got {kinds}; expected a robot, or a run and others to be shown beside it")
     robot = shown.robot if isinstance(shown, Run) else shown
-    server = start(host, port, "armwright")
+    server = start_server(host, port, "armwright")
     viewer = Viewer(server, host)
     try:
         if _has_screen() if browser is None else browser:

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-TICK = 1 / 30
+FRAME_SECONDS = 1 / 30
 """Seconds between two pictures of a motion."""
 
 
@@ -55,19 +55,19 @@ class Worker:
         while True:
             with self._news:
                 if not self._waiting and not self._over:
-                    self._news.wait(max(0.0, before + TICK - time.perf_counter()) if ticking else None)
+                    self._news.wait(max(0.0, before + FRAME_SECONDS - time.perf_counter()) if ticking else None)
                 if self._over:
                     return
                 actions, self._waiting = list(self._waiting.values()), {}
             for action in actions:
-                _tried(action)
+                _run_safely(action)
             now = time.perf_counter()
-            if not ticking or now - before >= TICK:
+            if not ticking or now - before >= FRAME_SECONDS:
                 passed, before = now - before if ticking else 0.0, now
-                ticking = _tried(lambda passed=passed: self._tick(passed)) is True  # type: ignore[misc]
+                ticking = _run_safely(lambda passed=passed: self._tick(passed)) is True  # type: ignore[misc]
 
 
-def _tried(action: Callable[[], object]) -> object:
+def _run_safely(action: Callable[[], object]) -> object:
     """What goes wrong with one request is printed, and the page goes on."""
     try:
         return action()

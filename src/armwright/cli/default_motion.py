@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from armwright.cli.command import numbers_of
+from armwright.cli.command import parse_numbers
 from armwright.cli.output import report
-from armwright.cli.scenario_tables import LIMITS, fast, table_in
+from armwright.cli.scenario_tables import LIMIT_KEYS, table_in, time_optimal_table
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.robot import Robot
@@ -23,10 +23,10 @@ from armwright.simulation.stiff_friction import method_for
 from armwright.torque import LAWS
 from armwright.trajectory import quintic
 
-REACHED = 1.0
+DEFAULT_SECONDS = 1.0
 """Seconds for a motion to a position, where no limit says another."""
 
-HALF = 2.0
+PAYLOAD_SLOWDOWN = 2.0
 """Times as long as the briskest: the pace at which the most payload is looked for, as the briskest leaves none."""
 
 
@@ -43,7 +43,7 @@ class MotionFlags:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenMotion:
     """A motion as tables of a scenario, changes left to make, the text of a file if it is one, and how it was paced."""
 
     tables: dict[str, Any]
@@ -52,13 +52,13 @@ class Choice:
     told: str = ""
 
 
-def choose(arm: Robot, flags: MotionFlags, changes: Mapping[str, Any]) -> Choice:
+def choose_motion(arm: Robot, flags: MotionFlags, changes: Mapping[str, Any]) -> ChosenMotion:
     """Return computed torque along the motion of a file, or to a position, or along a pick-and-place motion."""
-    seconds = _seconds(changes)
-    begin, end = (_position(arm, flag, text) for flag, text in (("--from", flags.begin), ("--to", flags.end)))
+    seconds = _requested_duration(changes)
+    begin, end = (_parse_position(arm, flag, text) for flag, text in (("--from", flags.begin), ("--to", flags.end)))
     said, rest = table_in(changes, "trajectory"), {key: x for key, x in changes.items() if key != "trajectory"}
     if "phase" in changes or "type" in said:
-        return _of_type(arm, changes, said)
+        return _motion_of_type(arm, changes, said)
     begin = said.get("from", begin)
     law = LAWS.get(name) if isinstance(name := table_in(changes, "torque").get("law"), str) else None
     falls = law is not None and not law.follows
@@ -66,7 +66,7 @@ def choose(arm: Robot, flags: MotionFlags, changes: Mapping[str, Any]) -> Choice
         if falls and given is not None:
             raise InputError(f"{flag}: the law {name!r} follows no motion; leave one of them out")
     others = {key: x for key, x in said.items() if key not in ("from", "to")}
-    limits = {key: others.pop(key) for key in LIMITS if flags.fastest and key in others}
+    limits = {key: others.pop(key) for key in LIMIT_KEYS if flags.fastest and key in others}
     left = dict(rest)
     if not isinstance(changes.get("trajectory", {}), Mapping):
         left["trajectory"] = changes["trajectory"]  # an error is raised where it is read
@@ -78,38 +78,45 @@ def choose(arm: Robot, flags: MotionFlags, changes: Mapping[str, Any]) -> Choice
             raise InputError(f"{flag} and --motion both say where it goes; leave one of them out")
         return _along_file(flags, flags.file, limits, left)
     if end is not None:
-        return _to(arm, flags, [home(arm) if begin is None else begin, end], seconds, limits, left)
+        return _to_position(arm, flags, [home(arm) if begin is None else begin, end], seconds, limits, left)
     if falls:
         q0 = home(arm) if begin is None else begin
         chosen = {"method": method_for(arm, np.array(q0), seconds or FALL)}
         how = {} if "integrator" in changes else {"integrator": chosen}
-        return Choice({"duration": FALL, "q0": q0, **how}, left)
+        return ChosenMotion({"duration": FALL, "q0": q0, **how}, left)
     if begin is not None and not arm.balls:
         raise InputError("--from says where a motion begins; expected --to as well, or --law free")
     return _picking(arm, flags, seconds, limits, left)
 
 
-Table: TypeAlias = Mapping[str, Any]
+TomlTable: TypeAlias = Mapping[str, Any]
 
 
-def _along_file(flags: MotionFlags, file: Path, limits: Table, left: dict[str, Any]) -> Choice:
+def _along_file(flags: MotionFlags, file: Path, limits: TomlTable, left: dict[str, Any]) -> ChosenMotion:
     sampled = {"type": "sampled", "file": str(file.absolute())}
-    return Choice({"trajectory": fast({"along": sampled}, limits, flags.reserve) if flags.fastest else sampled}, left)
+    return ChosenMotion(
+        {"trajectory": time_optimal_table({"along": sampled}, limits, flags.reserve) if flags.fastest else sampled},
+        left,
+    )
 
 
-def _to(
-    arm: Robot, flags: MotionFlags, ends: list[Any], seconds: float | None, limits: Table, left: dict[str, Any]
-) -> Choice:
+def _to_position(
+    arm: Robot, flags: MotionFlags, ends: list[Any], seconds: float | None, limits: TomlTable, left: dict[str, Any]
+) -> ChosenMotion:
     """From one position to another."""
     if flags.fastest:
-        return Choice({"trajectory": fast({"from": ends[0], "to": ends[1]}, limits, flags.reserve)}, left)
+        return ChosenMotion(
+            {"trajectory": time_optimal_table({"from": ends[0], "to": ends[1]}, limits, flags.reserve)}, left
+        )
     left.pop("duration", None)
-    lasts, told = _lasting(arm, flags, seconds, lambda held: pace(held, quintic([0.0, REACHED], ends)))
+    lasts, told = _chosen_duration(arm, flags, seconds, lambda held: pace(held, quintic([0.0, DEFAULT_SECONDS], ends)))
     motion = {"type": "quintic", "times": [0.0, lasts], "points": ends}
-    return Choice({"trajectory": motion}, left, told=f"to a position, {lasts:g} s{told}")
+    return ChosenMotion({"trajectory": motion}, left, told=f"to a position, {lasts:g} s{told}")
 
 
-def _picking(arm: Robot, flags: MotionFlags, seconds: float | None, limits: Table, left: dict[str, Any]) -> Choice:
+def _picking(
+    arm: Robot, flags: MotionFlags, seconds: float | None, limits: TomlTable, left: dict[str, Any]
+) -> ChosenMotion:
     """Pick and place; a robot whose base is free falls."""
     left.pop("duration", None)
     if arm.balls:
@@ -121,14 +128,16 @@ def _picking(arm: Robot, flags: MotionFlags, seconds: float | None, limits: Tabl
         text, told = picked_and_placed(arm, seconds), ""
     elif flags.fastest:
         tables = tomllib.loads(picked_and_placed(arm, 1.0))
-        return Choice({**tables, "trajectory": fast({"along": tables["trajectory"]}, limits, flags.reserve)}, left)
+        return ChosenMotion(
+            {**tables, "trajectory": time_optimal_table({"along": tables["trajectory"]}, limits, flags.reserve)}, left
+        )
     else:
-        lasts, how = _lasting(arm, flags, seconds, picking_pace)
+        lasts, how = _chosen_duration(arm, flags, seconds, picking_pace)
         text, told = picked_and_placed(arm, lasts), f"pick and place, {lasts:g} s{how}"
-    return Choice(tomllib.loads(text), left, text, told)
+    return ChosenMotion(tomllib.loads(text), left, text, told)
 
 
-def _of_type(arm: Robot, changes: Mapping[str, Any], said: Mapping[str, Any]) -> Choice:
+def _motion_of_type(arm: Robot, changes: Mapping[str, Any], said: Mapping[str, Any]) -> ChosenMotion:
     """A motion whose type --set says: unless it says more, it begins at home and lasts as long as --duration says."""
     kind = MOTIONS.get(str(said.get("type")))
     own: dict[str, Any] = {}
@@ -137,22 +146,22 @@ def _of_type(arm: Robot, changes: Mapping[str, Any], said: Mapping[str, Any]) ->
         own["from"] = home(arm)
     if kind is not None and "duration" in kind.needed and "duration" not in said and "duration" in changes:
         own["duration"] = rest.pop("duration")
-    return Choice({"trajectory": own} if own else {}, rest)
+    return ChosenMotion({"trajectory": own} if own else {}, rest)
 
 
-def _lasting(arm: Robot, flags: MotionFlags, seconds: float | None, paced: Any) -> tuple[float, str]:
+def _chosen_duration(arm: Robot, flags: MotionFlags, seconds: float | None, paced: Any) -> tuple[float, str]:
     """How long a motion takes, and how that was chosen; with a payload, also how long it would take without."""
     if seconds is not None:
         return seconds, ""
     chosen: Pace = paced(arm)
     if flags.most_payload and chosen.limit:
-        return HALF * chosen.duration, f", half as brisk as {chosen.limit} allows (--duration says another)"
+        return PAYLOAD_SLOWDOWN * chosen.duration, f", half as brisk as {chosen.limit} allows (--duration says another)"
     empty = paced(arm.without_payload()).duration if arm.payload is not None else chosen.duration
     without = f"; {empty:g} s with an empty hand" if empty != chosen.duration else ""
     return chosen.duration, f", {chosen} (--duration says another{without})"
 
 
-def _seconds(changes: Mapping[str, Any]) -> float | None:
+def _requested_duration(changes: Mapping[str, Any]) -> float | None:
     """The duration that is asked for."""
     given = changes.get("duration")
     if given is not None and (isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < np.inf):
@@ -160,11 +169,11 @@ def _seconds(changes: Mapping[str, Any]) -> float | None:
     return given
 
 
-def _position(arm: Robot, flag: str, text: str | None) -> list[float] | None:
+def _parse_position(arm: Robot, flag: str, text: str | None) -> list[float] | None:
     """A position as it is typed, one number for each joint; what looks like degrees is asked about."""
     if text is None:
         return None
-    q = numbers_of(flag, text)
+    q = parse_numbers(flag, text)
     if len(q) != arm.nq:
         names = ", ".join(shown(joint.name) for joint in arm.joints)
         raise InputError(f"{flag} {text}: {len(q)} numbers; expected {arm.nq}, as {arm.name} has {names}")

@@ -8,39 +8,39 @@ from typing import Any
 
 from armwright.errors import InputError
 
-LISTS = ("--payload", "--payload-there", "--payload-at", "--gravity", "--gravity-there", "--to", "--from")
+NUMBER_LIST_OPTIONS = ("--payload", "--payload-there", "--payload-at", "--gravity", "--gravity-there", "--to", "--from")
 """Options that take several numbers with commas between."""
 
-COUNTED = "count"
+COUNT_COMMAND = "count"
 """The command whose argument may be a number."""
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 SEPARATORS = re.compile(r"[,;\s]+")
 
 
-def check_typed(command: str, words: Sequence[str]) -> None:
+def check_arguments(command: str, words: Sequence[str]) -> None:
     """Raise an error for numbers of one option that have spaces between."""
     for k, word in enumerate(words):
         flag, equals, value = word.partition("=")
-        if flag not in LISTS:
+        if flag not in NUMBER_LIST_OPTIONS:
             continue
         rest = list(words[k + 1 :])
         first = value if equals else rest.pop(0) if rest else ""
         given = [first]
-        while rest and _numbers(rest[0]) is not None:
+        while rest and _split_numbers(rest[0]) is not None:
             given.append(rest.pop(0))
-        if len(given) < 2 or _numbers(first) is None or (command == COUNTED and len(given) == 2):
+        if len(given) < 2 or _split_numbers(first) is None or (command == COUNT_COMMAND and len(given) == 2):
             continue
-        joined = ",".join(x for part in given for x in _numbers(part) or [])
+        joined = ",".join(x for part in given for x in _split_numbers(part) or [])
         raise InputError(
             f"{flag} {' '.join(given)}: the numbers of an option stand together, with commas and no spaces between; "
             f"expected {flag}{'=' if joined.startswith('-') else ' '}{joined}"
         )
 
 
-def listed(text: str) -> str | None:
+def comma_separated(text: str) -> str | None:
     """Return numbers with spaces or semicolons between as an option takes them, None if they are not numbers."""
-    found = _numbers(text)
+    found = _split_numbers(text)
     return None if found is None else ",".join(found)
 
 
@@ -49,24 +49,24 @@ def is_number(text: str) -> bool:
     return NUMBER.fullmatch(text.strip()) is not None
 
 
-def _numbers(text: str) -> list[str] | None:
+def _split_numbers(text: str) -> list[str] | None:
     parts = [part for part in SEPARATORS.split(text.strip()) if part]
     return parts if parts and all(NUMBER.fullmatch(part) for part in parts) else None
 
 
-def explain(error: Any, words: Sequence[str]) -> None:
+def explain_bad_number(error: Any, words: Sequence[str]) -> None:
     """Let the message about a value that is not a number say what was typed, and what to type."""
     names, param = [], getattr(error, "param", None)
     if param is not None:
         names = [*param.opts, *param.secondary_opts]
-    value, told = _value_of(names, words), str(getattr(error, "message", ""))
+    value, told = _typed_value(names, words), str(getattr(error, "message", ""))
     whole = "integer" in told
     if value is None or not (whole or "float" in told or "number" in told) or is_number(value) > whole:
         return
     error.message = f"{value!r} is not a {'whole ' if whole else ''}number; {_advice(value, whole)}"
 
 
-def _value_of(names: Sequence[str], words: Sequence[str]) -> str | None:
+def _typed_value(names: Sequence[str], words: Sequence[str]) -> str | None:
     for k, word in enumerate(words):
         flag, equals, value = word.partition("=")
         if flag in names:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from armwright.cli.asked import Flags
-from armwright.cli.command import numbers_of
+from armwright.cli.command import parse_numbers
+from armwright.cli.motion_options import ScenarioFlags
 from armwright.errors import InfeasibleError, InputError
 from armwright.model.records import Payload
 from armwright.names import shown
@@ -20,20 +20,20 @@ from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.trajectory import MostPayload
 
-SLOWLY = 1000.0
+SLOW_FACTOR = 1000.0
 """Times as long: at this pace nothing but weight and dry friction is left of the torques."""
 
-DRAWN = 4.0
+CURVE_CUTOFF = 4.0
 """Curves are cut off at so many times the most payload: what a joint could hold beyond says nothing of the robot."""
 
-ROUNDING = 1e-9
+MASS_ROUNDING = 1e-9
 
-MOST_POINTS = 1500
+MAX_PAYLOAD_POINTS = 1500
 """Of a curve."""
 
 
 @dataclass(frozen=True)
-class Heaviest:
+class PayloadReport:
     """The most payload along a motion, and along the same path at a pace at which only weight counts, if known."""
 
     found: MostPayload
@@ -76,8 +76,8 @@ class Heaviest:
         """A page with the most payload at every time, as each joint allows it."""
         found = self.found
         curve = found.curves[found.motion]
-        every = max(1, -(-len(curve.t) // MOST_POINTS))
-        t, most = curve.t[::every], DRAWN * found.mass if math.isfinite(found.mass) and found.mass else math.inf
+        every = max(1, -(-len(curve.t) // MAX_PAYLOAD_POINTS))
+        t, most = curve.t[::every], CURVE_CUTOFF * found.mass if math.isfinite(found.mass) and found.mass else math.inf
         masses = np.minimum(curve.masses, most)[::every]
         drawn = [
             Curve(joint.name, t.tolist(), masses[:, i].tolist(), colour=COLOURS[i % len(COLOURS)])
@@ -86,23 +86,23 @@ class Heaviest:
         ]
         drawn.append(Curve("most payload", [t[0], t[-1]], [found.mass] * 2, dashed=True, colour="#64748b"))
         plot = Plot("The most payload that each joint allows", "time, s", "payload, kg", drawn)
-        rows = [("joint", "most payload, kg"), *((joint.name, _kilograms(x)) for joint, x in self._by_joint())]
+        rows = [("joint", "most payload, kg"), *((joint.name, _kilogram_text(x)) for joint, x in self._by_joint())]
         return figures(f"{found.holder.name}: the most payload", str(found), [plot], [("By joint", rows)], "payload")
 
     def _by_joint(self) -> list[tuple[Any, float]]:
         return list(zip(self.found.holder.joints, self.found.by_joint.tolist(), strict=True))
 
 
-def _kilograms(mass: float) -> str:
+def _kilogram_text(mass: float) -> str:
     return f"{mass:.4g}" if math.isfinite(mass) else "any"
 
 
-def curve_page(page: Path) -> Path:
+def curve_page_path(page: Path) -> Path:
     """Return where the curves go: beside the page of the run."""
     return page.with_name(f"{page.stem}_payload{page.suffix or '.html'}")
 
 
-def loaded(plan: Scenario, flags: Flags) -> tuple[Scenario, Heaviest | None]:
+def with_most_payload(plan: Scenario, flags: ScenarioFlags) -> tuple[Scenario, PayloadReport | None]:
     """Return the scenario with the heaviest payload its robot can hold along its motion, if that was asked for."""
     if not flags.most_payload:
         return plan, None
@@ -115,34 +115,34 @@ def loaded(plan: Scenario, flags: Flags) -> tuple[Scenario, Heaviest | None]:
             "--most-payload counts the friction of the robot, and [torque] friction is another; write it into the "
             "robot's file as friction of its joints"
         )
-    com, gyration = _centre(flags.payload_at)
+    com, gyration = _parse_centre(flags.payload_at)
     found = plan.robot.most_payload(plan.trajectory, com, gyration=gyration)
     try:
-        slowly = plan.robot.most_payload(plan.trajectory.scaled(SLOWLY), com, gyration=gyration).mass
+        slowly = plan.robot.most_payload(plan.trajectory.scaled(SLOW_FACTOR), com, gyration=gyration).mass
     except InfeasibleError:  # what moves may be held by its own momentum
         slowly = None
     held = replace(plan, robot=found.robot) if math.isfinite(found.mass) else plan
-    return held, Heaviest(found, slowly)
+    return held, PayloadReport(found, slowly)
 
 
-def asked_for(plan: Scenario, run: Run) -> Iterator[str]:
+def payload_warning(plan: Scenario, run: Run) -> Iterator[str]:
     """Say what was asked where a robot is to hold more than its maker says, or than it weighs, or than it can."""
     arm, held = run.robot, run.robot.payload
     rated, weight = arm.rated_payload, sum(link.mass for link in arm.links)
     if held is None or not held.mass:
         return
     beyond = []
-    if rated is not None and held.mass > rated * (1 + ROUNDING):
+    if rated is not None and held.mass > rated * (1 + MASS_ROUNDING):
         beyond.append(f"more than the {rated:g} kg that its maker rates {shown(arm.name)} for")
     elif rated is None and held.mass > weight:
         beyond.append(f"more than the {weight:.3g} kg that {shown(arm.name)} itself moves")
-    can = _can_hold(plan, held) if run.utilisation.too_weak else None
+    can = _feasible_payload(plan, held) if run.utilisation.too_weak else None
     if not (beyond or can):
         return
     yield f"asked             {held.mass:g} kg, " + "; ".join([*beyond, *([can] if can else [])])
 
 
-def _can_hold(plan: Scenario, held: Payload) -> str:
+def _feasible_payload(plan: Scenario, held: Payload) -> str:
     """What the robot could hold along a motion for which it is too weak."""
     if plan.phases or plan.trajectory is None or plan.besides is not None:
         return ""
@@ -156,9 +156,9 @@ def _can_hold(plan: Scenario, held: Payload) -> str:
     return f"along this motion, as fast, it can hold {found.mass:.4g} kg there"
 
 
-def _centre(text: str | None) -> tuple[list[float], list[float] | None]:
+def _parse_centre(text: str | None) -> tuple[list[float], list[float] | None]:
     """The centre of a payload, and its inertia per kilogram if that is given."""
-    numbers = [0.0] * 3 if text is None else numbers_of("--payload-at", text)
+    numbers = [0.0] * 3 if text is None else parse_numbers("--payload-at", text)
     if len(numbers) not in (3, 9):
         raise InputError(
             f"--payload-at {text}: {len(numbers)} numbers; expected the centre of the payload in the tool frame in "

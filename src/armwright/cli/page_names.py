@@ -12,25 +12,25 @@ from armwright.errors import InputError
 from armwright.pages.report.plot import write
 from armwright.robot import Robot
 
-MARK = "<!-- armwright page of {} -->"
+PAGE_MARK = "<!-- armwright page of {} -->"
 """The last line of a page whose name was chosen; it says whose page it is."""
 
-PAGES = (".html", ".htm", "")
+PAGE_SUFFIXES = (".html", ".htm", "")
 """What the names of pages end in."""
 
 MARK_BYTES = 200
 """Of the end of a page, in which its mark is."""
 
-MOST_NUMBERS = 1000
+MAX_PAGE_NUMBER = 1000
 """The most pages of one name, which have numbers."""
 
 
-def load_name(arm: Robot) -> str:
+def payload_suffix(arm: Robot) -> str:
     """Return what a robot holds as a part of a file's name: '_2.5kg', or nothing."""
     return f"_{arm.payload.mass:g}kg" if arm.payload is not None and arm.payload.mass else ""
 
 
-def mark(arm: Robot, scenario: Path | None = None) -> str:
+def page_mark(arm: Robot, scenario: Path | None = None) -> str:
     """Return what tells the pages of a robot, with what it holds, and of a scenario from those of others."""
     links = tuple(replace(link, visuals=()) for link in arm.links)
     numbers = (
@@ -56,39 +56,39 @@ def page_path(given: Path | None, name: str, ending: str, whose: str, folder: bo
     otherwise the new page has the next free number: arm.html, arm_2.html.
     """
     if given is not None and not (folder or given.is_dir()):
-        if given.suffix.lower() not in PAGES:
+        if given.suffix.lower() not in PAGE_SUFFIXES:
             raise InputError(f"--output {given}: a page is HTML; expected a name that ends in .html, or a folder")
         return given
     stem = page_name(None, name, "").name
     folder_of = Path() if given is None else given
-    for k in itertools.islice(itertools.count(1), MOST_NUMBERS):
+    for k in itertools.islice(itertools.count(1), MAX_PAGE_NUMBER):
         path = folder_of / f"{stem}{'' if k == 1 else f'_{k}'}{ending}"
-        if _may_be_replaced(path, whose):
+        if _replaceable(path, whose):
             return path
     raise InputError(
-        f"{folder_of / (stem + ending)}: {MOST_NUMBERS} pages of that name are there; give another with --output"
+        f"{folder_of / (stem + ending)}: {MAX_PAGE_NUMBER} pages of that name are there; give another with --output"
     )
 
 
-def _may_be_replaced(path: Path, whose: str) -> bool:
+def _replaceable(path: Path, whose: str) -> bool:
     if not (path.exists() or path.is_symlink()):
         return True
     try:
         with path.open("rb") as file:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - MARK_BYTES))
-            return path.is_file() and not path.is_symlink() and MARK.format(whose).encode() in file.read()
+            return path.is_file() and not path.is_symlink() and PAGE_MARK.format(whose).encode() in file.read()
     except OSError:
         return False
 
 
 def with_mark(text: str, whose: str) -> str:
     """Return a page with its mark below it."""
-    return f"{text.rstrip()}\n{MARK.format(whose)}\n"
+    return f"{text.rstrip()}\n{PAGE_MARK.format(whose)}\n"
 
 
 @dataclass(frozen=True)
-class Place:
+class PagePlace:
     """Where a page goes, and whose page it is if its name was chosen."""
 
     path: Path
@@ -103,8 +103,8 @@ class Place:
         return self.path if self.whose is None else self.write(self.path.read_text(encoding="utf-8"))
 
 
-def place(given: Path | None, arm: Robot, ending: str) -> Place:
+def page_place(given: Path | None, arm: Robot, ending: str) -> PagePlace:
     """Return where a page of a robot goes."""
-    whose = mark(arm)
-    path = page_path(given, f"{arm.name}{load_name(arm)}", ending, whose)
-    return Place(path, None if path == given else whose)
+    whose = page_mark(arm)
+    path = page_path(given, f"{arm.name}{payload_suffix(arm)}", ending, whose)
+    return PagePlace(path, None if path == given else whose)

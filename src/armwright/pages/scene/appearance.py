@@ -12,16 +12,16 @@ from armwright.model.meshes import MissingMeshError
 from armwright.model.packages import SCHEME
 from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.model.visual import Mesh, Shape, Sphere, Visual
-from armwright.pages.scene.bodies import PAYLOAD, base_bodies, bodies, moved_to, size_of
+from armwright.pages.scene.link_shapes import PAYLOAD_COLOUR, base_shapes, link_shapes, robot_size, translation
 from armwright.pages.scene.triangles import triangles
 from armwright.robot import Robot
 
-DENSITY = 2000.0
+PAYLOAD_DENSITY = 2000.0
 """kg/m^3 of a payload, of which only the mass is known."""
 
 
 @dataclass(frozen=True, eq=False)
-class Looks:
+class Appearance:
     """Shapes seen from the frame of each link, and of frame 0 for the base; `made` if they were made of its frames."""
 
     base: tuple[Visual, ...]
@@ -33,25 +33,25 @@ class Looks:
     """What could not be shown, and why."""
 
 
-def looks(robot: Robot) -> Looks:
+def appearance_of(robot: Robot) -> Appearance:
     """What a robot looks like; where it stands is `robot.base` and `robot.link_poses(q)`.
 
     Where a mesh cannot be read its link has bodies made of frames, so that no hole is seen.
     """
-    size, lost = size_of(robot), dict[Mesh, str]()
+    size, lost = robot_size(robot), dict[Mesh, str]()
     seen = [robot.base_visuals, *(link.visuals for link in robot.links)]
     base, *links = (tuple(visual for visual in visuals if _reads(visual.shape, lost)) for visuals in seen)
     made = not any(links)
     if made:
-        base, links = base_bodies(robot, size), bodies(robot, size)
+        base, links = base_shapes(robot, size), link_shapes(robot, size)
     elif lost:
         holes = [any(visual.shape in lost for visual in visuals) for visuals in seen]
-        fill = zip(holes, (base, *links), (base_bodies(robot, size), *bodies(robot, size)), strict=True)
+        fill = zip(holes, (base, *links), (base_shapes(robot, size), *link_shapes(robot, size)), strict=True)
         base, *links = (left + bare if hole else left for hole, left, bare in fill)
     if robot.payload is not None and robot.tip is not None:
         links[robot.tip] += (_payload(robot),)
     meshes = {visual.shape for visuals in seen for visual in visuals if isinstance(visual.shape, Mesh)}
-    return Looks(tuple(base), tuple(tuple(link) for link in links), size, made, tuple(_told(lost, len(meshes))))
+    return Appearance(tuple(base), tuple(tuple(link) for link in links), size, made, tuple(_told(lost, len(meshes))))
 
 
 def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
@@ -83,6 +83,6 @@ def _told(lost: Mapping[Mesh, str], count: int) -> Iterator[str]:
 def _payload(robot: Robot) -> Visual:
     """A ball of the payload's mass where its centre of mass is."""
     assert robot.payload is not None
-    radius = (3 * robot.payload.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
-    at = np.asarray(robot.tool_frame.pose) @ moved_to(robot.payload.com)
-    return Visual(Sphere(float(radius)), IDENTITY_TRANSFORM, PAYLOAD, "payload").moved(at)
+    radius = (3 * robot.payload.mass / (4 * np.pi * PAYLOAD_DENSITY)) ** (1 / 3)
+    at = np.asarray(robot.tool_frame.pose) @ translation(robot.payload.com)
+    return Visual(Sphere(float(radius)), IDENTITY_TRANSFORM, PAYLOAD_COLOUR, "payload").moved(at)

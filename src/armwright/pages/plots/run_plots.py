@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import InputError, unknown
-from armwright.pages.plots.style import STYLE, chosen, colour, literal, pyplot
+from armwright.pages.plots.style import STYLE, joint_colour, joint_indices, plain_label, pyplot
 from armwright.simulation.run import Run
 
-TITLES = {
+QUANTITY_TITLES = {
     "q": ("Position", "rad or m"),
     "qd": ("Velocity", "rad/s or m/s"),
     "qdd": ("Acceleration", "rad/s² or m/s²"),
@@ -21,62 +21,62 @@ TITLES = {
     "stop_torque": ("Torque of stops", "N m or N"),
     "energy": ("Energy", "J"),
 }
-USUAL = ("q", "qd", "tau", "energy")
+DEFAULT_QUANTITIES = ("q", "qd", "tau", "energy")
 
 
-def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) -> Any:
+def plot_run(run: Run, what: Sequence[str] | str = DEFAULT_QUANTITIES, joints: Any = None) -> Any:
     """A figure with one chart for each of `what` (q, qd, qdd, tau, power, stop_torque, energy), of all joints or some.
 
     Dashed are the motion that was to be followed, dotted the limits of a joint where it comes near them.
     """
-    plt, places = pyplot(), chosen(run.robot, joints)
+    plt, places = pyplot(), joint_indices(run.robot, joints)
     listed = [what] if isinstance(what, str) else list(what)
     if not listed or not places:
         raise InputError(f"a plot of {what!r} and joints {joints!r} shows nothing; expected one of each at least")
     for name in listed:
-        if name not in TITLES:
-            raise unknown("quantity", name, TITLES)
+        if name not in QUANTITY_TITLES:
+            raise unknown("quantity", name, QUANTITY_TITLES)
         if name == "stop_torque" and not run.stop_torque.size:
             raise InputError("stop_torque of a run without stops; expected one with stops=True, or another quantity")
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(len(listed), 1, sharex=True, squeeze=False, figsize=(8, 1 + 2.1 * len(listed)))
         for ax, name in zip(axes[:, 0], listed, strict=True):
-            ax.set_title(f"{TITLES[name][0]}, {_unit(run, name, places)}")
-            _energies(ax, run) if name == "energy" else _curves(ax, run, name, places)
+            ax.set_title(f"{QUANTITY_TITLES[name][0]}, {_unit(run, name, places)}")
+            _draw_energies(ax, run) if name == "energy" else _draw_curves(ax, run, name, places)
         axes[-1, 0].set_xlabel("t, s")
-        names = [literal(run.robot.joints[i].name) for i in places]
-        handles = [plt.Line2D([], [], color=colour(i)) for i in places]
+        names = [plain_label(run.robot.joints[i].name) for i in places]
+        handles = [plt.Line2D([], [], color=joint_colour(i)) for i in places]
         figure.legend(handles, names, loc="outside right upper")
-        figure.suptitle(literal(run.robot.name), x=0.02, ha="left", fontweight="bold")
+        figure.suptitle(plain_label(run.robot.name), x=0.02, ha="left", fontweight="bold")
     return figure
 
 
 def _unit(run: Run, name: str, places: list[int]) -> str:
     """The unit of a quantity: one where all joints turn or all slide."""
-    turning, *sliding = TITLES[name][1].split(" or ")
+    turning, *sliding = QUANTITY_TITLES[name][1].split(" or ")
     kinds = {bool(run.robot.joints[i].prismatic) for i in places}
     return " or ".join([turning, *sliding] if len(kinds) > 1 else sliding if kinds == {True} and sliding else [turning])
 
 
-def _curves(ax: Any, run: Run, name: str, places: list[int]) -> None:
+def _draw_curves(ax: Any, run: Run, name: str, places: list[int]) -> None:
     values = run.places if name == "q" else getattr(run, name)
     wanted = dict(zip(("q", "qd", "qdd"), run.reference or (), strict=run.reference is not None)).get(name)
     for i in places:
-        ax.plot(run.t, values[:, i], color=colour(i))
+        ax.plot(run.t, values[:, i], color=joint_colour(i))
         if wanted is not None and wanted.shape == values.shape:
-            ax.plot(run.t, wanted[:, i], color=colour(i), linestyle="--", alpha=0.5)
+            ax.plot(run.t, wanted[:, i], color=joint_colour(i), linestyle="--", alpha=0.5)
     low, high = reach = ax.get_ylim()
     for i in places:
         joint = run.robot.joints[i]
         limit = {"tau": joint.max_torque, "qd": joint.max_velocity}.get(name)
         for level in () if limit is None else (-limit, limit):
             if 1.3 * reach[0] <= level <= 1.3 * reach[1]:
-                ax.axhline(level, color=colour(i), linestyle=":", alpha=0.8)
+                ax.axhline(level, color=joint_colour(i), linestyle=":", alpha=0.8)
                 low, high = min(low, 1.05 * level), max(high, 1.05 * level)
     ax.set_ylim(low, high)
 
 
-def _energies(ax: Any, run: Run) -> None:
+def _draw_energies(ax: Any, run: Run) -> None:
     parts = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
     if np.any(run.losses):
         parts["losses"] = run.losses
@@ -87,7 +87,7 @@ def _energies(ax: Any, run: Run) -> None:
 
 def plot_torque_speed(run: Run, joints: Any = None) -> Any:
     """A figure with a chart for each joint: its torque over its speed, and the limits of both as a box."""
-    plt, places = pyplot(), chosen(run.robot, joints)
+    plt, places = pyplot(), joint_indices(run.robot, joints)
     columns = min(3, len(places))
     rows = math.ceil(len(places) / columns)
     with plt.rc_context(STYLE):
@@ -96,17 +96,17 @@ def plot_torque_speed(run: Run, joints: Any = None) -> Any:
             ax.set_visible(False)
         for ax, i in zip(axes.flat, places, strict=False):
             joint, use = run.robot.joints[i], run.utilisation.joints[i]
-            ax.plot(run.qd[:, i], run.tau[:, i], color=colour(i))
-            _box(ax, plt, joint.max_velocity, joint.max_torque, use.too_weak or use.too_slow)
+            ax.plot(run.qd[:, i], run.tau[:, i], color=joint_colour(i))
+            _draw_limits(ax, plt, joint.max_velocity, joint.max_torque, use.too_weak or use.too_slow)
             used = f" {use.torque:.0%}" if use.torque is not None else ""
-            ax.set_title(f"{literal(joint.name)}{used}")
+            ax.set_title(f"{plain_label(joint.name)}{used}")
             ax.set_xlabel(use.units[1])
             ax.set_ylabel(use.units[0])
-        figure.suptitle(f"{literal(run.robot.name)}: torque over speed", x=0.02, ha="left", fontweight="bold")
+        figure.suptitle(f"{plain_label(run.robot.name)}: torque over speed", x=0.02, ha="left", fontweight="bold")
     return figure
 
 
-def _box(ax: Any, plt: Any, speed: float | None, torque: float | None, beyond: bool) -> None:
+def _draw_limits(ax: Any, plt: Any, speed: float | None, torque: float | None, beyond: bool) -> None:
     """The limits, as far as there are any."""
     line = {"color": "#d92d20" if beyond else "0.4", "linestyle": ":", "linewidth": 1.2}
     if speed is not None and torque is not None:

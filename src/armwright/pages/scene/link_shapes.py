@@ -16,30 +16,30 @@ from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.model.visual import Box, Capsule, Colour, Cylinder, Ellipsoid, Visual, visual_pose
 from armwright.robot import Robot
 
-TUBE: Colour = (0.87, 0.89, 0.92, 1.0)
-HOUSING: Colour = (0.26, 0.30, 0.37, 1.0)
-PLATE: Colour = (0.42, 0.46, 0.53, 1.0)
-PAYLOAD: Colour = (0.95, 0.60, 0.15, 1.0)
-JOINT = "joint"
+TUBE_COLOUR: Colour = (0.87, 0.89, 0.92, 1.0)
+HOUSING_COLOUR: Colour = (0.26, 0.30, 0.37, 1.0)
+PLATE_COLOUR: Colour = (0.42, 0.46, 0.53, 1.0)
+PAYLOAD_COLOUR: Colour = (0.95, 0.60, 0.15, 1.0)
+JOINT_SHAPE = "joint"
 """The name of what shows a joint, which a picture may give the joint's colour."""
 
-THICKEST, THINNEST = 0.055, 0.02
+MAX_HOUSING_RADIUS, MIN_HOUSING_RADIUS = 0.055, 0.02
 """Radius of a housing, as a part of the robot's size."""
 
-SLIM = 0.72
+TUBE_RATIO = 0.72
 """A tube is so much thinner than the housing it begins in."""
 
-HALF = 1.2
+HOUSING_HALF_LENGTH = 1.2
 """Half of the length of a housing, as a part of its radius."""
 
-UPRIGHT = 0.99
+UPRIGHT_COSINE = 0.99
 """Cosine from which on an axis is along z."""
 
-SHORT = 0.03
+MIN_TUBE_LENGTH = 0.03
 """Parts of the size below which a piece of tube is left out, being inside a housing."""
 
 
-def size_of(robot: Robot) -> float:
+def robot_size(robot: Robot) -> float:
     """Metres from frame 0 to the farthest frame, stretched out or as it stands, at least a centimetre."""
     poses, lengths = _poses(robot), np.zeros(len(robot.links))
     for i, parent in enumerate(robot.parents):
@@ -52,7 +52,7 @@ def size_of(robot: Robot) -> float:
     return float(max(lengths.max(initial=0.0) + tool, 2 * max(coms, default=0.0), 0.01))
 
 
-def bodies(robot: Robot, size: float) -> list[tuple[Visual, ...]]:
+def link_shapes(robot: Robot, size: float) -> list[tuple[Visual, ...]]:
     """The shapes of every link, in its frame."""
     radii, poses = _radii(robot, size), _poses(robot)
     children: list[list[int]] = [[] for _ in robot.links]
@@ -62,7 +62,7 @@ def bodies(robot: Robot, size: float) -> list[tuple[Visual, ...]]:
     return [_link(robot, i, children[i], radii, poses, size) for i in range(len(robot.links))]
 
 
-def base_bodies(robot: Robot, size: float) -> tuple[Visual, ...]:
+def base_shapes(robot: Robot, size: float) -> tuple[Visual, ...]:
     """A plate on the floor and a column from it to the first joint, of a robot that stands; in frame 0."""
     rows, poses, shapes = robot.rows, _poses(robot), list[Visual]()
     roots = [i for i, parent in enumerate(robot.parents) if parent < 0 and rows[robot.link_rows[i]].kind != "free"]
@@ -71,17 +71,19 @@ def base_bodies(robot: Robot, size: float) -> tuple[Visual, ...]:
     radii, frame, foot = _radii(robot, size), np.asarray(robot.base), _foot(robot, size)
     thickest, lowest = max(radii[i] for i in roots), 0.0
     for i in roots:
-        to, axis = _seen(frame, poses[i])
+        to, axis = _visual(frame, poses[i])
         shapes += _tubes(np.zeros(3), to, axis, radii[i], size)
-        if abs(axis[2]) > UPRIGHT:
-            lowest = min(lowest, float(to[2]) - HALF * float(radii[i]))
+        if abs(axis[2]) > UPRIGHT_COSINE:
+            lowest = min(lowest, float(to[2]) - HOUSING_HALF_LENGTH * float(radii[i]))
     down = float(np.linalg.norm(foot[:3, 3]))
-    if down > max(SHORT * size, thickest):  # the round end of the column stays above the floor
+    if down > max(MIN_TUBE_LENGTH * size, thickest):  # the round end of the column stays above the floor
         shapes.append(_tube(foot[:3, 3] * (1 - thickest / down), np.zeros(3), 0.9 * thickest))
     thick = 0.4 * thickest
     if not down and lowest < 0:  # the housing of an axis that begins in frame 0 stands on the plate
         foot[2, 3] = lowest - thick
-    plate = Visual(Cylinder(1.6 * thickest, thick), visual_pose(foot @ moved_to((0, 0, thick / 2))), PLATE, "base")
+    plate = Visual(
+        Cylinder(1.6 * thickest, thick), visual_pose(foot @ translation((0, 0, thick / 2))), PLATE_COLOUR, "base"
+    )
     return (*shapes, plate)
 
 
@@ -91,10 +93,10 @@ def _foot(robot: Robot, size: float) -> Array:
     height = float(base[2, 3])
     if not 0 < height <= size or base[2, 2] < 1 - 1e-9:
         return np.eye(4)
-    return moved_to(base[:3, :3].T @ [0.0, 0.0, -height])
+    return translation(base[:3, :3].T @ [0.0, 0.0, -height])
 
 
-def moved_to(place: ArrayLike) -> Array:
+def translation(place: ArrayLike) -> Array:
     """The transform to a place."""
     T = np.eye(4)
     T[:3, 3] = place
@@ -114,10 +116,10 @@ def _radii(robot: Robot, size: float) -> Array:
         if robot.parents[i] >= 0:
             carried[robot.parents[i]] += carried[i]
     share = (carried / max(float(carried.max(initial=0.0)), 1e-12)) ** (1 / 3)
-    return np.clip(THICKEST * size * share, THINNEST * size, THICKEST * size)
+    return np.clip(MAX_HOUSING_RADIUS * size * share, MIN_HOUSING_RADIUS * size, MAX_HOUSING_RADIUS * size)
 
 
-def _seen(frame: Array, pose: Array) -> tuple[Array, Array]:
+def _visual(frame: Array, pose: Array) -> tuple[Array, Array]:
     """Where the next frame is seen from one, and the direction of its axis."""
     relative = np.linalg.inv(frame) @ pose
     return relative[:3, 3], relative[:3, 2]
@@ -130,7 +132,7 @@ def _link(robot: Robot, i: int, children: Sequence[int], radii: Array, poses: Ar
     if kind == "free" or len(children) > 1:
         shapes += _inertia_box(robot, i)
     for child in children:
-        to, axis = _seen(poses[i], poses[child])
+        to, axis = _visual(poses[i], poses[child])
         shapes += _tubes(np.zeros(3), to, axis, float(radii[child]), size)
     if not children:
         shapes += _end(robot, i, radius, size)
@@ -142,11 +144,16 @@ def _housing(kind: str, slides: bool, radius: float) -> list[Visual]:
     if kind == "free":
         return []
     if kind == "ball":
-        return [Visual(Ellipsoid((radius, radius, radius)), IDENTITY_TRANSFORM, HOUSING, JOINT)]
+        return [Visual(Ellipsoid((radius, radius, radius)), IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)]
     if slides:
-        return [Visual(Box((1.7 * radius, 1.7 * radius, 2.6 * radius)), IDENTITY_TRANSFORM, HOUSING, JOINT)]
-    cap = Visual(Cylinder(1.04 * radius, 0.5 * radius), IDENTITY_TRANSFORM, HOUSING, JOINT)
-    return [Visual(Cylinder(radius, 2 * HALF * radius), IDENTITY_TRANSFORM, HOUSING, "housing"), cap]
+        return [
+            Visual(Box((1.7 * radius, 1.7 * radius, 2.6 * radius)), IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)
+        ]
+    cap = Visual(Cylinder(1.04 * radius, 0.5 * radius), IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)
+    return [
+        Visual(Cylinder(radius, 2 * HOUSING_HALF_LENGTH * radius), IDENTITY_TRANSFORM, HOUSING_COLOUR, "housing"),
+        cap,
+    ]
 
 
 def _tubes(begin: Array, end: Array, axis: Array, radius: float, size: float) -> list[Visual]:
@@ -155,20 +162,20 @@ def _tubes(begin: Array, end: Array, axis: Array, radius: float, size: float) ->
     return [
         tube
         for a, b in ((begin, corner), (corner, end))
-        if np.linalg.norm(b - a) > SHORT * size
-        for tube in [_tube(a, b, SLIM * radius)]
+        if np.linalg.norm(b - a) > MIN_TUBE_LENGTH * size
+        for tube in [_tube(a, b, TUBE_RATIO * radius)]
     ]
 
 
 def _tube(a: Array, b: Array, radius: float) -> Visual:
     length = float(np.linalg.norm(b - a))
     T = np.eye(4)
-    T[:3, :3] = _along((b - a) / length)
+    T[:3, :3] = _aligned_with((b - a) / length)
     T[:3, 3] = (a + b) / 2
-    return Visual(Capsule(radius, length), visual_pose(T), TUBE, "tube")
+    return Visual(Capsule(radius, length), visual_pose(T), TUBE_COLOUR, "tube")
 
 
-def _along(z: Array) -> Array:
+def _aligned_with(z: Array) -> Array:
     """A rotation whose third axis is this one."""
     other = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(other, z)
@@ -184,14 +191,14 @@ def _end(robot: Robot, i: int, radius: float, size: float) -> list[Visual]:
         if i == robot.tip
         else max(named, key=np.linalg.norm, default=np.zeros(3))
     )
-    if np.linalg.norm(far) < SHORT * size:
+    if np.linalg.norm(far) < MIN_TUBE_LENGTH * size:
         far = 2 * np.asarray(robot.links[i].com, dtype=float)
-    if np.linalg.norm(far) < SHORT * size:
+    if np.linalg.norm(far) < MIN_TUBE_LENGTH * size:
         return []
-    T = moved_to(far)
-    T[:3, :3] = _along(far / np.linalg.norm(far))
-    flange = Visual(Cylinder(SLIM * radius, 0.3 * radius), visual_pose(T), HOUSING, "flange")
-    return [_tube(np.zeros(3), far, 0.8 * SLIM * radius), flange]
+    T = translation(far)
+    T[:3, :3] = _aligned_with(far / np.linalg.norm(far))
+    flange = Visual(Cylinder(TUBE_RATIO * radius, 0.3 * radius), visual_pose(T), HOUSING_COLOUR, "flange")
+    return [_tube(np.zeros(3), far, 0.8 * TUBE_RATIO * radius), flange]
 
 
 def _inertia_box(robot: Robot, i: int) -> list[Visual]:
@@ -199,16 +206,16 @@ def _inertia_box(robot: Robot, i: int) -> list[Visual]:
     link = robot.links[i]
     if link.mass <= 0:
         return []
-    if (found := spread(link.mass, np.asarray(link.inertia, dtype=float))) is None:
+    if (found := mass_spread(link.mass, np.asarray(link.inertia, dtype=float))) is None:
         return []
     squares, axes = found
-    T = moved_to(link.com)
+    T = translation(link.com)
     T[:3, :3] = axes
     a, b, c = np.sqrt(6 * np.maximum(squares, 1e-3 * squares.max())).tolist()
-    return [Visual(Box((a, b, c)), visual_pose(T), TUBE, "body")]
+    return [Visual(Box((a, b, c)), visual_pose(T), TUBE_COLOUR, "body")]
 
 
-def spread(mass: float, inertia: Array) -> tuple[Array, Array] | None:
+def mass_spread(mass: float, inertia: Array) -> tuple[Array, Array] | None:
     """Of a body twice the mean squares of its distances along its principal axes, and these; None where it has none.
 
     A box of even density has sides of the roots of 6 times these, an ellipsoid half axes of the roots of 5/2 of them.

@@ -6,15 +6,13 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.command import names_beginning
+from armwright.cli.command import complete_from
 from armwright.cli.output import show_json
 from armwright.schema import SCHEMAS, schema
 
 
 def run_schema(
-    kind: Annotated[
-        str, typer.Argument(help=f"{', '.join(SCHEMAS)}.", autocompletion=names_beginning(lambda: SCHEMAS))
-    ],
+    kind: Annotated[str, typer.Argument(help=f"{', '.join(SCHEMAS)}.", autocompletion=complete_from(lambda: SCHEMAS))],
 ) -> None:
     """Print the JSON Schema of a kind of TOML file, with which editors complete and check its keys."""
     show_json(schema(kind))

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from armwright.arrays import numbers
 from armwright.errors import InputError
-from armwright.pages.plots.style import literal, pyplot
-from armwright.pages.scene.drawing import AZIMUTH, ELEVATION, placed, shaded
+from armwright.pages.plots.style import plain_label, pyplot
+from armwright.pages.scene.drawing import DEFAULT_AZIMUTH, DEFAULT_ELEVATION, coloured_triangles, lit_colours
 from armwright.robot import Robot
 
 
@@ -24,12 +24,12 @@ def plot_robot(robot: Robot, q: ArrayLike | None = None, ax: Any = None) -> Any:
         raise InputError(f"q has shape {at.shape}; expected {robot.nq} finite numbers, one pose")
     if ax is None:
         ax = plt.figure(figsize=(6, 6)).add_subplot(projection="3d")
-        ax.view_init(ELEVATION, AZIMUTH)
+        ax.view_init(DEFAULT_ELEVATION, DEFAULT_AZIMUTH)
     elif not hasattr(ax, "add_collection3d"):
         raise InputError(f"ax = {ax!r}: expected axes of three dimensions, such as figure.add_subplot(projection='3d')")
     corners = []
-    for faces, colour in placed(robot, at):
-        lit = np.column_stack([shaded(faces, colour), np.full(len(faces), colour[3])])
+    for faces, colour in coloured_triangles(robot, at):
+        lit = np.column_stack([lit_colours(faces, colour), np.full(len(faces), colour[3])])
         ax.add_collection3d(art3d.Poly3DCollection(faces, facecolors=lit, edgecolors=lit, linewidths=0.2))
         corners.append(faces.reshape(-1, 3))
     points = np.concatenate(corners)
@@ -41,5 +41,5 @@ def plot_robot(robot: Robot, q: ArrayLike | None = None, ax: Any = None) -> Any:
     ax.set_box_aspect((1, 1, 1))
     for axis, name in ((ax.set_xlabel, "x, m"), (ax.set_ylabel, "y, m"), (ax.set_zlabel, "z, m")):
         axis(name)
-    ax.set_title(literal(robot.name))
+    ax.set_title(plain_label(robot.name))
     return ax

@@ -12,24 +12,24 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.names import shown, tidy
-from armwright.pages.report.html import as_data, escape, filled, packaged
+from armwright.pages.report.html import escape, fill_template, json_data, packaged_text
 from armwright.pages.report.plot import COLOURS
 
-MOST_POINTS, MOST_NUMBERS, FEWEST_POINTS = 2000, 110_000, 200
+MAX_RECORDS, MAX_CURVE_NUMBERS, MIN_RECORDS = 2000, 110_000, 200
 """Curves are thinned to so many points, a screen having no more columns; to fewer where a robot has many joints."""
 
-EARTH, ABOUT = 9.81, 0.03
+STANDARD_GRAVITY, GRAVITY_TOLERANCE = 9.81, 0.03
 """m/s^2: gravity that needs no mention."""
 
 
 def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -> str:
     """The page of a `Run` with the `picture` of its robot; `scenario` is the text of the file that makes it again."""
     per_joint = 5 + 3 * (run.reference is not None) + 2 * bool(run.stop_torque.size)
-    pick = thinned(len(run.t), MOST_NUMBERS // (per_joint * run.robot.n))
+    pick = sampled_records(len(run.t), MAX_CURVE_NUMBERS // (per_joint * run.robot.n))
     data = {
         "file": re.sub(r"[^\w.-]+", "_", title).strip("._") or "run",
         "joints": list(_joints(run)),
-        "t": packed(run.t[pick], "<f8"),
+        "t": base64_text(run.t[pick], "<f8"),
         "charts": list(_charts(run, pick)),
         "events": [{"name": shown(event.name), "t": float(event.t)} for event in run.events],
         "picture": dict(picture),
@@ -45,23 +45,23 @@ def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -
         "verdict": run.audit.verdict,
         "badge": "good" if trusted else "bad",
         "open": "" if trusted else " open",
-        "key": _key(run),
+        "key": _line_legend(run),
         "notes": "".join(f'<p class="soft">{escape(note)}</p>' for note in picture.get("notes", ())),
         "scenario": again if scenario else "",
-        "data": as_data(data),
+        "data": json_data(data),
     }
-    return filled(packaged("page.html"), values)
+    return fill_template(packaged_text("page.html"), values)
 
 
-def packed(values: ArrayLike, kind: str = "<f4") -> str:
+def base64_text(values: ArrayLike, kind: str = "<f4") -> str:
     """Numbers as the text of their bytes, the least significant first."""
     with np.errstate(over="ignore"):  # what is beyond all floats is drawn nowhere
         return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
-def thinned(count: int, most: int) -> Array:
+def sampled_records(count: int, most: int) -> Array:
     """Which of so many records are kept: evenly, first and last among them."""
-    wanted = min(count, MOST_POINTS, max(most, FEWEST_POINTS))
+    wanted = min(count, MAX_RECORDS, max(most, MIN_RECORDS))
     return np.unique(np.linspace(0, count - 1, wanted).round().astype(int))
 
 
@@ -78,7 +78,7 @@ def _facts(run: Any) -> Iterable[str]:
             yield _fact("payload", f"{held.mass:g} kg{where}{when}")
     if any(row.viscous or row.coulomb for row in arm.rows):
         yield _fact("friction", "included")
-    if (words := _gravity(arm.gravity)) is not None:
+    if (words := _gravity_text(arm.gravity)) is not None:
         yield _fact("gravity", words, "warn")
     yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")
     if run.ended_by:
@@ -99,15 +99,15 @@ def _fact(word: str, text: str, mark: str = "") -> str:
     return f"<li{f' class={mark}' if mark else ''}>{escape(word)} <b>{escape(text)}</b></li>"
 
 
-def _gravity(gravity: Iterable[float]) -> str | None:
+def _gravity_text(gravity: Iterable[float]) -> str | None:
     """In words, unless it is that of the earth and points down."""
     x, y, z = gravity
-    if abs(z + EARTH) <= ABOUT and x == y == 0:
+    if abs(z + STANDARD_GRAVITY) <= GRAVITY_TOLERANCE and x == y == 0:
         return None
     return "none" if x == y == z == 0 else f"({x:.4g}, {y:.4g}, {z:.4g}) m/s²"
 
 
-def _key(run: Any) -> str:
+def _line_legend(run: Any) -> str:
     """What broken lines mean."""
     words = ["dashed: the limit"] * any(joint.max_torque is not None or joint.limits for joint in run.robot.joints)
     words += ["dotted: the reference"] * (run.reference is not None)
@@ -118,12 +118,12 @@ def _joints(run: Any) -> Iterable[dict[str, Any]]:
     """Names, units, colours of curves and of rings in the picture; a free base that nothing drives is hidden first."""
     driven = set(run.driven)
     for i, joint in enumerate(run.robot.joints):
-        unit, force = units(joint)
+        unit, force = joint_units(joint)
         colour = COLOURS[i % len(COLOURS)]
         yield {"name": shown(joint.name), "unit": unit, "force": force, "colour": colour, "driven": i in driven}
 
 
-def units(joint: Any) -> tuple[str, str]:
+def joint_units(joint: Any) -> tuple[str, str]:
     """Of position and of force."""
     return ("m", "N") if joint.prismatic else ("rad", "N m")
 
@@ -133,8 +133,10 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
     joints, targets = run.robot.joints, run.reference or (None, None, None)
     straight = all(not joint.prismatic for joint in joints)
     unit, force = ("rad", "N m") if straight else ("rad or m", "N m or N")
-    ranges = [_two(joint.limits) for joint in joints]
-    speeds, torques = ([_both(getattr(joint, name)) for joint in joints] for name in ("max_velocity", "max_torque"))
+    ranges = [_finite_limits(joint.limits) for joint in joints]
+    speeds, torques = (
+        [_symmetric_limits(getattr(joint, name)) for joint in joints] for name in ("max_velocity", "max_torque")
+    )
     per = unit if straight else "rad, m"
     stops: tuple[Any, ...] = ()
     if run.stop_torque.size:
@@ -150,38 +152,38 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
         ("Power", "power", "W", run.power, None, None),
         *stops,
     ):
-        dashed = {} if target is None else {"dashed": packed(target[pick].T)}
+        dashed = {} if target is None else {"dashed": base64_text(target[pick].T)}
         bounded = {"limits": limits} if limits and any(limits) else {}
         named = {"title": title, "column": column, "unit": what, "joint": True}
-        yield {**named, "curves": packed(values[pick].T), **dashed, **bounded}
+        yield {**named, "curves": base64_text(values[pick].T), **dashed, **bounded}
     energies = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
     if np.any(run.losses):
         energies["losses"] = run.losses
-    yield _named("Energy", "J", energies, pick)
-    yield _named("Energy missing", "J", {"work - losses - change of energy": run.audit.energy_defect}, pick)
+    yield _named_chart("Energy", "J", energies, pick)
+    yield _named_chart("Energy missing", "J", {"work - losses - change of energy": run.audit.energy_defect}, pick)
     if (momentum := run.audit.momentum) is not None:
         for title, unit, defect in (
             ("Momentum missing", "kg m/s", momentum.linear_defect),
             ("Angular momentum missing", "kg m²/s", momentum.angular_defect),
         ):
-            yield _named(title, unit, dict(zip("xyz", defect.T, strict=True)), pick)
+            yield _named_chart(title, unit, dict(zip("xyz", defect.T, strict=True)), pick)
 
 
-def _named(title: str, unit: str, curves: Mapping[str, Array], pick: Array) -> dict[str, Any]:
-    values = packed(np.stack([curve[pick] for curve in curves.values()]))
+def _named_chart(title: str, unit: str, curves: Mapping[str, Array], pick: Array) -> dict[str, Any]:
+    values = base64_text(np.stack([curve[pick] for curve in curves.values()]))
     return {"title": title, "unit": unit, "curves": values, "names": list(curves), "joint": False}
 
 
-def _two(limits: Any) -> list[float] | None:
+def _finite_limits(limits: Any) -> list[float] | None:
     """Two limits that are numbers, or None."""
     return [float(x) for x in limits] if limits is not None and np.isfinite(limits).all() else None
 
 
-def _both(limit: float | None) -> list[float] | None:
+def _symmetric_limits(limit: float | None) -> list[float] | None:
     return None if limit is None or not 0 < limit < np.inf else [-float(limit), float(limit)]
 
 
-HEADS = (
+JOINT_HEADS = (
     *("joint", "position", "peak speed", "at", "of limit", "peak torque", "at", "of limit", "RMS torque"),
     *("peak power", "RMS power"),
 )
@@ -191,7 +193,7 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
     """Per joint: name, range, peak speed and torque, when, and the part of the limits they are, RMS torque, power."""
     rows: list[tuple[str, ...]] = []
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
-        unit, force = units(joint)
+        unit, force = joint_units(joint)
         q, tau, power = run.places[:, i], run.tau[:, i], run.power[:, i]
         rows.append(
             (
@@ -211,12 +213,12 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
     return rows
 
 
-TITLES = ("joint", "peak torque", "peak speed", "peak power", "position")
+JOINT_TABLE_HEADS = ("joint", "peak torque", "peak speed", "peak power", "position")
 
 
 def joint_table(run: Any) -> str:
     """Per joint as HTML: peaks, when, and the part of the limits they are as bars; what is beyond a limit marked."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in TITLES)
+    head = "".join(f'<th scope="col">{name}</th>' for name in JOINT_TABLE_HEADS)
     rows = "".join(_joint_row(run, i) for i in run.driven)
     table = (
         '<div class="scroll" tabindex="0" role="region" aria-label="The joints">'
@@ -226,68 +228,71 @@ def joint_table(run: Any) -> str:
     )
     found = (("Too weak", run.utilisation.too_weak), ("Too slow", run.utilisation.too_slow))
     said = "; ".join(f"{word}: {', '.join(map(shown, names))}" for word, names in found if names)
-    return table + (f"<p{BEYOND}>{escape(said)}</p>" if said else "")
+    return table + (f"<p{EXCEEDED_ATTRIBUTE}>{escape(said)}</p>" if said else "")
 
 
 def _joint_row(run: Any, i: int) -> str:
     joint, use = run.robot.joints[i], run.utilisation.joints[i]
-    (unit, force), name, power = units(joint), escape(joint.name), run.power[:, i]
+    (unit, force), name, power = joint_units(joint), escape(joint.name), run.power[:, i]
     mean, mean_power = root_mean_square(run.t, run.tau[:, i]), root_mean_square(run.t, power)
-    speed = _peak(
+    speed = _peak_cell(
         f"{tidy(use.peak_speed, '.3g')} {unit}/s", use.peak_speed_at, "", use.speed, use.of_speed, use.too_slow
     )
     words = f"RMS {tidy(mean, '.3g')}, "
-    torque = _peak(
+    torque = _peak_cell(
         f"{tidy(use.peak_torque, '.3g')} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak
     )
     return (
         f'<tr><th scope="row" title="{name}"><i class="dot" data-joint="{i}"></i>{name}</th>'
         f"{torque}{speed}<td>{tidy(np.abs(power).max(), '.3g')} W<small>RMS {tidy(mean_power, '.3g')} W</small></td>"
-        f"{_extent(run.places[:, i], joint, unit, _stopped(run, i, unit, force))}</tr>"
+        f"{_range_cell(run.places[:, i], joint, unit, _stop_note(run, i, unit, force))}</tr>"
     )
 
 
-def _stopped(run: Any, i: int, unit: str, force: str) -> str:
+def _stop_note(run: Any, i: int, unit: str, force: str) -> str:
     """How deep and how hard a joint has pressed its stop, and when first; nothing if it has hit none."""
     if run.stops is None or not run.stops.hit[i]:
         return ""
     stops = run.stops
-    pressed = f"stop hit {_jump(stops.hit_at[i])}, pressed in by {tidy(stops.depth[i], '.3g')} {unit}"
+    pressed = f"stop hit {_time_button(stops.hit_at[i])}, pressed in by {tidy(stops.depth[i], '.3g')} {unit}"
     return f"<small>{pressed}, up to {tidy(stops.torque[i], '.3g')} {force}</small>"
 
 
-BEYOND = ' class="beyond"'
-NEAR = 0.8
+EXCEEDED_ATTRIBUTE = ' class="beyond"'
+WARNING_SHARE = 0.8
 """The part of a limit from which on a bar warns."""
 
 
-def _peak(value: str, at: float, mean: str, part: float | None, words: str, beyond: bool) -> str:
+def _peak_cell(value: str, at: float, mean: str, part: float | None, words: str, beyond: bool) -> str:
     """A peak, when it is had, and how much of the limit it is."""
-    when = _jump(at)
+    when = _time_button(at)
     if part is None:
         return f"<td>{value}<small>{mean}{when}</small><small>no limit</small></td>"
-    mark = " full" if beyond else " near" if part >= NEAR else ""
-    filled = 100 * min(max(part, 0.0), 1.0)
+    mark = " full" if beyond else " near" if part >= WARNING_SHARE else ""
+    used_width = 100 * min(max(part, 0.0), 1.0)
     bar = (
         f'<svg class="meter{mark}" viewBox="0 0 100 5" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect width="100" height="5" rx="2"/><rect width="{filled:.1f}" height="5" rx="2"/></svg>'
+        f'<rect width="100" height="5" rx="2"/><rect width="{used_width:.1f}" height="5" rx="2"/></svg>'
     )
-    return f"<td{BEYOND if beyond else ''}>{value}<small>{mean}{when}</small>{bar}<small>{escape(words)}</small></td>"
+    attribute = EXCEEDED_ATTRIBUTE if beyond else ""
+    return f"<td{attribute}>{value}<small>{mean}{when}</small>{bar}<small>{escape(words)}</small></td>"
 
 
-def _jump(at: float) -> str:
+def _time_button(at: float) -> str:
     """A time that shows the robot there; nothing if there is none."""
     return f'<button class="jump" data-t="{at:.9g}">at {at:.3g} s</button>' if np.isfinite(at) else ""
 
 
-def _extent(q: Array, joint: Any, unit: str, stopped: str) -> str:
+def _range_cell(q: Array, joint: Any, unit: str, stopped: str) -> str:
     """From where to where a joint moves, and may, and what its stop has done."""
-    words, limits = f"{tidy(q.min(), '.3g')} to {tidy(q.max(), '.3g')} {unit}", _two(joint.limits)
+    words, limits = f"{tidy(q.min(), '.3g')} to {tidy(q.max(), '.3g')} {unit}", _finite_limits(joint.limits)
     if limits is None:
         return f"<td>{words}{stopped}</td>"
     low, high = limits
     beyond = q.min() < low - 1e-9 or q.max() > high + 1e-9
-    return f"<td{BEYOND if beyond else ''}>{words}<small>limits {low:.3g} to {high:.3g}</small>{stopped}</td>"
+    return (
+        f"<td{EXCEEDED_ATTRIBUTE if beyond else ''}>{words}<small>limits {low:.3g} to {high:.3g}</small>{stopped}</td>"
+    )
 
 
 def root_mean_square(t: Array, values: Array) -> float:

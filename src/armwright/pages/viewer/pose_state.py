@@ -22,27 +22,27 @@ from armwright.mechanism import Ball
 from armwright.model.records import Payload
 from armwright.model.transforms import Triple, tensor_entries, triple
 from armwright.names import shown
-from armwright.pages.scene.bodies import size_of
+from armwright.pages.scene.link_shapes import robot_size
 from armwright.robot import Robot
 from armwright.simulation.utilisation import Use
 
-HEAVIEST, FARTHEST = 1000.0, 10.0
+MAX_PAYLOAD_MASS, MAX_PAYLOAD_OFFSET = 1000.0, 10.0
 """kg of a payload, and metres from the tool to its centre along an axis."""
 
-HELD = 2
+PAYLOAD_COUNT = 2
 """Payloads that the tool may hold: a gripper, and what that holds."""
 
-STRONGEST = 100.0
+MAX_GRAVITY = 100.0
 """m/s^2 of gravity in any direction."""
 
-NEAR = 1e-6
+POSE_TOLERANCE = 1e-6
 """Metres and radians within which a pose is reached, which is less than anybody sees."""
 
 Orientation = Literal["full", "axis", "free"]
 
 
 @dataclass(frozen=True)
-class Lever:
+class JointSlider:
     """A freedom that can be set: which of the robot's joints it is, its range, and whether it belongs to a base."""
 
     joint: int
@@ -54,7 +54,7 @@ class Lever:
 
 
 @dataclass(frozen=True)
-class Holding:
+class StaticLoad:
     """What it takes to stand still: a `Use` for every freedom, with the torque that holds it in place of a peak."""
 
     torques: Array
@@ -65,7 +65,7 @@ class Holding:
 
 
 @dataclass(frozen=True)
-class Reach:
+class ReachResult:
     """Whether a frame came to where it was to be; if not, how far (m) and by how much turned (rad) it is off."""
 
     reached: bool
@@ -77,26 +77,26 @@ class Reach:
         return "reached" if self.reached else f"out of reach by {1000 * self.metres:.4g} mm{turned}"
 
 
-class Stance:
+class PoseState:
     """A robot in a pose."""
 
     def __init__(self, robot: Robot, payloads: Sequence[Payload] = ()) -> None:
         """`payloads` are the bodies that `robot.payload` is made of, where it is known."""
         self.robot = robot
-        self.size = size_of(robot)
-        self.levers = tuple(self._lever(i) for i in range(robot.n))
-        apart = list(payloads) if 0 < len(payloads) <= HELD else [robot.payload or Payload(0.0)]
-        self.loads = [*apart, *(Payload(0.0) for _ in range(HELD - len(apart)))]
+        self.size = robot_size(robot)
+        self.joint_sliders = tuple(self._joint_slider(i) for i in range(robot.n))
+        apart = list(payloads) if 0 < len(payloads) <= PAYLOAD_COUNT else [robot.payload or Payload(0.0)]
+        self.loads = [*apart, *(Payload(0.0) for _ in range(PAYLOAD_COUNT - len(apart)))]
         self.gravity: Triple = robot.gravity
         self.q = self.home
 
-    def _lever(self, i: int) -> Lever:
+    def _joint_slider(self, i: int) -> JointSlider:
         joint, ball = self.robot.joints[i], self._ball(i)
         unit = "m" if joint.prismatic else "rad"
         far = 3 * self.size if joint.prismatic else np.pi
         low, high = joint.limits or (-far, far)
         low, high = (low, high) if np.isfinite([low, high]).all() and low < high else (-far, far)
-        return Lever(i, joint.name, low, high, unit, ball is not None and ball.kind != "ball")
+        return JointSlider(i, joint.name, low, high, unit, ball is not None and ball.kind != "ball")
 
     def _ball(self, i: int) -> Ball | None:
         """The joint of several freedoms that a freedom is of."""
@@ -106,65 +106,65 @@ class Stance:
     def home(self) -> Array:
         """Every freedom at zero, or amid its limits where it cannot be; what floats stands on the floor."""
         q = self.robot.neutral
-        for lever in self.levers:
-            if not lever.low <= 0 <= lever.high:
-                q[self.robot.entries[lever.joint]] = (lever.low + lever.high) / 2
-        return self._standing(q)
+        for slider in self.joint_sliders:
+            if not slider.low <= 0 <= slider.high:
+                q[self.robot.entries[slider.joint]] = (slider.low + slider.high) / 2
+        return self._on_floor(q)
 
-    def _standing(self, q: Array) -> Array:
+    def _on_floor(self, q: Array) -> Array:
         """With a free base raised so far that no frame is below the floor, along the opposite of gravity."""
         free = next((ball for ball in self.robot.balls if ball.kind == "free"), None)
         if free is not None:
-            q[free.place + 2] -= self._places(q)[:, 2].min()
+            q[free.place + 2] -= self._frame_origins(q)[:, 2].min()
         return q
 
-    def _places(self, q: Array) -> Array:
+    def _frame_origins(self, q: Array) -> Array:
         """The origins of all links and frames and of the tool, in the world (places, 3)."""
         poses, robot = self.robot.link_poses(q), self.robot
         known = robot.frames if robot.tip is None else (*robot.frames, robot.tool_frame)
         frames = [poses[frame.link] @ np.asarray(frame.pose) for frame in known if frame.link >= 0]
         return np.array([*poses, *frames])[:, :3, 3]
 
-    def value(self, lever: Lever) -> float:
+    def value(self, slider: JointSlider) -> float:
         """Where a freedom is: its entry of q, or that of a rotation vector."""
-        ball = self._ball(lever.joint)
-        offset = 0 if ball is None else lever.joint - ball.coordinate
+        ball = self._ball(slider.joint)
+        offset = 0 if ball is None else slider.joint - ball.coordinate
         if ball is None or offset < ball.unit_vector.start - ball.place:
-            return float(self.q[self.robot.entries[lever.joint] if ball is None else ball.place + offset])
-        return float(self.robot.difference(self.robot.neutral, self.q)[lever.joint])
+            return float(self.q[self.robot.entries[slider.joint] if ball is None else ball.place + offset])
+        return float(self.robot.difference(self.robot.neutral, self.q)[slider.joint])
 
-    def turn(self, lever: Lever, value: float) -> None:
+    def set_joint(self, slider: JointSlider, value: float) -> None:
         """Move one freedom, within its range."""
-        value, q = _within(value, lever.low, lever.high), self.q.copy()
-        ball, robot = self._ball(lever.joint), self.robot
-        offset = 0 if ball is None else lever.joint - ball.coordinate
+        value, q = _clipped(value, slider.low, slider.high), self.q.copy()
+        ball, robot = self._ball(slider.joint), self.robot
+        offset = 0 if ball is None else slider.joint - ball.coordinate
         if ball is None:
-            q[robot.entries[lever.joint]] = value
+            q[robot.entries[slider.joint]] = value
         elif offset < (places := ball.unit_vector.start - ball.place):
             q[ball.place + offset] = value
         else:
             v = robot.difference(robot.neutral, q)
             v[ball.coordinate : ball.coordinate + places] = 0.0
-            v[lever.joint] = value
+            v[slider.joint] = value
             q[ball.unit_vector] = robot.integrate(robot.neutral, v)[ball.unit_vector]
-        self.q = self._closed(q)
+        self.q = self._close_loops(q)
 
-    def _closed(self, q: Array) -> Array:
+    def _close_loops(self, q: Array) -> Array:
         """With the loops closed that forces hold; where they cannot be, the robot stays as it is."""
         try:
             return self.robot.closed(q)[0]
         except ArmwrightError:
             return self.q
 
-    def put(self, q: ArrayLike) -> None:
+    def set_pose(self, q: ArrayLike) -> None:
         """A pose as a whole."""
         self.q = self.robot.unit(np.array(q, dtype=float))
 
-    def shuffle(self, rng: np.random.Generator) -> None:
+    def randomise(self, rng: np.random.Generator) -> None:
         """Every joint anywhere within its range; a base stays where it is."""
-        for lever in self.levers:
-            if not lever.of_base:
-                self.turn(lever, float(rng.uniform(lever.low, lever.high)))
+        for slider in self.joint_sliders:
+            if not slider.of_base:
+                self.set_joint(slider, float(rng.uniform(slider.low, slider.high)))
 
     @property
     def poses(self) -> Array:
@@ -172,16 +172,16 @@ class Stance:
         return self.robot.link_poses(self.q)
 
     @property
-    def places(self) -> Array:
+    def frame_origins(self) -> Array:
         """Where its links, frames and tool are, in the world (places, 3)."""
-        return self._places(self.q)
+        return self._frame_origins(self.q)
 
     @property
     def frames(self) -> tuple[str, ...]:
         """The names of what can be dragged: the tool first, or the tips, those that most joints move before others."""
         moving = [name for name in self.robot.frame_names if self.robot.frame(name).link >= 0]
         tips = [self._end_of(i) for i in _leaves(self.robot.parents)]
-        tips.sort(key=self.freedoms_before, reverse=True)
+        tips.sort(key=self.joint_count_before, reverse=True)
         return tuple(dict.fromkeys([*(["tool"] if self.robot.tip is not None else tips), *moving]))
 
     def _end_of(self, link: int) -> str:
@@ -194,7 +194,7 @@ class Stance:
         """Of the tool or another frame, in the world."""
         return self.robot.forward_kinematics(self.q, None if frame == "tool" else frame)
 
-    def freedoms_before(self, frame: str) -> int:
+    def joint_count_before(self, frame: str) -> int:
         """How many joints move a frame, those of a free base aside."""
         link, moving = self.robot.frame(frame).link, set[int]()
         while link >= 0:
@@ -204,27 +204,27 @@ class Stance:
 
     def orientation_for(self, frame: str) -> Orientation:
         """What a frame can follow: a whole pose by six joints, by fewer its position."""
-        return "full" if self.freedoms_before(frame) >= 6 else "free"
+        return "full" if self.joint_count_before(frame) >= 6 else "free"
 
-    def follow(self, T: ArrayLike, frame: str, orientation: Orientation) -> Reach:
+    def follow(self, T: ArrayLike, frame: str, orientation: Orientation) -> ReachResult:
         """Bring a frame to a pose in the world, from where the robot is, or as near as it gets; its base stays."""
         target = np.asarray(T, dtype=float)
         if not np.isfinite(target).all():
-            return Reach(False)
+            return ReachResult(False)
         targets, counts = {frame: target}, {frame: orientation}
         for root in self._bases():
             if root != frame:
                 targets[root], counts[root] = self.pose(root), "full"
         q, solved = self.robot.inverse_kinematics(
-            targets, self.q, orientation=counts, tolerance=NEAR, attempts=1, raises=False
+            targets, self.q, orientation=counts, tolerance=POSE_TOLERANCE, attempts=1, raises=False
         )
         if not np.isfinite(q).all():
-            return Reach(False)
+            return ReachResult(False)
         for ball in self.robot.balls if not solved else ():
             if ball.kind != "ball":  # what is nearest may have moved the base
                 q[ball.place : ball.unit_vector.stop] = self.q[ball.place : ball.unit_vector.stop]
-        self.put(q)
-        return Reach(bool(solved), *_apart(self.pose(frame), target, orientation))
+        self.set_pose(q)
+        return ReachResult(bool(solved), *_pose_distance(self.pose(frame), target, orientation))
 
     def _bases(self) -> list[str]:
         """Links that move with nothing before them but a free joint."""
@@ -232,11 +232,11 @@ class Stance:
         roots = [i for i, parent in enumerate(robot.parents) if parent < 0]
         return [robot.links[i].name for i in roots if robot.rows[robot.link_rows[i]].kind in ("free", "planar")]
 
-    def load(self, mass: float, com: Sequence[float] | None = None, place: int = 0) -> None:
+    def set_payload(self, mass: float, com: Sequence[float] | None = None, place: int = 0) -> None:
         """Let the tool hold so many kilograms, with their centre at `com` in its frame, as the first or second body."""
-        held = replace(self.loads[place], mass=_within(mass, 0.0, HEAVIEST))
+        held = replace(self.loads[place], mass=_clipped(mass, 0.0, MAX_PAYLOAD_MASS))
         if com is not None:
-            held = replace(held, com=triple(_within(x, -FARTHEST, FARTHEST) for x in com))
+            held = replace(held, com=triple(_clipped(x, -MAX_PAYLOAD_OFFSET, MAX_PAYLOAD_OFFSET) for x in com))
         self.loads[place] = held
 
     @property
@@ -250,18 +250,18 @@ class Stance:
         """The mass of all that the tool holds."""
         return 0.0 if self.payload is None else self.payload.mass
 
-    def fall(self, gravity: Sequence[float]) -> None:
+    def set_gravity(self, gravity: Sequence[float]) -> None:
         """Let gravity be this acceleration, in the world."""
-        self.gravity = triple(_within(g, -STRONGEST, STRONGEST) for g in gravity)
+        self.gravity = triple(_clipped(g, -MAX_GRAVITY, MAX_GRAVITY) for g in gravity)
 
     @property
-    def present(self) -> Robot:
+    def loaded_robot(self) -> Robot:
         """The robot with what it holds, under the gravity chosen."""
         return replace(self.robot.with_gravity(self.gravity), payload=self.payload)
 
-    def holding(self) -> Holding:
+    def static_load(self) -> StaticLoad:
         """Torques that hold the pose, beside the limits of the joints."""
-        tau = self._asked("gravity_torque")
+        tau = self._evaluate("gravity_torque")
         rounding = 1e-9 * max(float(np.abs(tau).max(initial=0.0)), 1e-9)
         uses = tuple(
             Use(
@@ -277,13 +277,13 @@ class Stance:
             for joint, x in zip(self.robot.joints, tau.tolist(), strict=True)
         )
         mass = sum(link.mass for link in self.robot.links) + self.mass
-        return Holding(tau, uses, mass, float(self._asked("potential_energy")))
+        return StaticLoad(tau, uses, mass, float(self._evaluate("potential_energy")))
 
     @cached_property
     def _compiled(self) -> dict[str, Function]:
         return {}
 
-    def _asked(self, problem: str) -> Array:
+    def _evaluate(self, problem: str) -> Array:
         """A quantity of the pose; payload and gravity are arguments, so that changing them compiles nothing."""
         held = self.robot.tip is not None
         if problem not in self._compiled:
@@ -295,7 +295,7 @@ class Stance:
         return self._compiled[problem](self.q, self.gravity, body.mass, body.com, tensor_entries(body.inertia))
 
 
-def _within(value: float, low: float, high: float) -> float:
+def _clipped(value: float, low: float, high: float) -> float:
     """A number from a page, clipped; what is none becomes the nearest to zero."""
     number = float(value)
     return float(np.clip(number if np.isfinite(number) else 0.0, low, high))
@@ -305,7 +305,7 @@ def _leaves(parents: Sequence[int]) -> list[int]:
     return [i for i in range(len(parents)) if i not in parents]
 
 
-def _apart(A: Array, B: Array, orientation: Orientation) -> tuple[float, float]:
+def _pose_distance(A: Array, B: Array, orientation: Orientation) -> tuple[float, float]:
     """Metres and radians between two poses, as far as the orientation counts."""
     metres = float(np.linalg.norm(A[:3, 3] - B[:3, 3]))
     if orientation == "free":

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.command import AS_JSON
-from armwright.cli.output import console, records, show_json, show_rows, working, write_page
+from armwright.cli.command import JSON_OPTION
+from armwright.cli.output import console, records, show_json, show_progress, show_rows, write_and_report
 from armwright.errors import InputError
 from armwright.pages.report.plot import write
 from armwright.study import crossing
@@ -18,14 +18,14 @@ def run_crossing(
     joints: Annotated[int, typer.Option(help="The longest chain to count.")] = crossing.MOST_JOINTS,
     measure: Annotated[bool, typer.Option(help="Time the formulations besides counting them.")] = True,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("crossing.html"),
-    json: AS_JSON = False,
+    json: JSON_OPTION = False,
 ) -> None:
     """From how many joints on the O(n) methods win: operations counted, and times measured, against n."""
     if not crossing.LEAST_JOINTS <= joints <= crossing.MOST_JOINTS:
         raise InputError(
             f"{joints} joints: expected {crossing.LEAST_JOINTS} to {crossing.MOST_JOINTS} as the longest chain"
         )
-    with working("counting and measuring"):
+    with show_progress("counting and measuring"):
         made = crossing.race(joints, min(joints, crossing.MOST_CUSTOMISED), measure)
     formulas = crossing.formula_rows(made.costs, sorted({6, 12, 24, joints}))
     tables = {
@@ -45,4 +45,4 @@ def run_crossing(
     for title, rows in tables.items():
         show_rows(rows, title, grouped=rows[0][0] == "problem", words=("products", "sums"))
         console().print()
-    write_page(output, made.page(), "the tables, and costs against n as curves")
+    write_and_report(output, made.page(), "the tables, and costs against n as curves")

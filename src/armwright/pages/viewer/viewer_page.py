@@ -10,20 +10,20 @@ import numpy as np
 
 from armwright.model.records import Payload
 from armwright.model.visual import visual_pose
-from armwright.pages.scene import directions, floor_below, looks
-from armwright.pages.scene.bodies import PAYLOAD, moved_to
-from armwright.pages.scene.looks import DENSITY
+from armwright.pages.scene import appearance_of, floor_below, view_directions
+from armwright.pages.scene.appearance import PAYLOAD_DENSITY
+from armwright.pages.scene.link_shapes import PAYLOAD_COLOUR, translation
 from armwright.pages.viewer import readout
-from armwright.pages.viewer.figure import Figure
+from armwright.pages.viewer.figure import RobotFigure
 from armwright.pages.viewer.playback import Playback
 from armwright.pages.viewer.pose_panel import PosePanel
+from armwright.pages.viewer.pose_state import PoseState
 from armwright.pages.viewer.run_panel import RunPanel
-from armwright.pages.viewer.stance import Stance
 from armwright.pages.viewer.worker import Worker
 from armwright.robot import Robot
 from armwright.simulation import Run
 
-SWITCHES = {
+VISIBILITY_SWITCHES = {
     "Bodies": ("shapes", True),
     "Seen through": ("glass", False),
     "Frames of links": ("frames", False),
@@ -32,28 +32,28 @@ SWITCHES = {
     "Inertia ellipsoids": ("ellipsoids", False),
 }
 PANEL_WIDTH = 340
-NARROW = 440
+NARROW_SCREEN = 440
 """Pixels below which a screen is that of a telephone, whose lower part is covered by the controls."""
 
-TRIES, SETTLING = 6, 0.5
+CAMERA_TRIES, CAMERA_WAIT = 6, 0.5
 """How often a page is told from where to look, and the seconds between."""
 
 
-class Page:
+class ViewerPage:
     """A robot with its controls, and the runs of it or of others that are played."""
 
     def __init__(self, server: Any, robot: Robot, runs: Sequence[Run] = (), payloads: Sequence[Payload] = ()) -> None:
         self._server = server
-        self.stance = Stance(robot, payloads)
+        self.state = PoseState(robot, payloads)
         self._worker = Worker(self._tick)
-        self._figure = Figure(server, "/robot", robot, self.stance.size)
-        self._ghosts: list[Figure] = []
+        self._figure = RobotFigure(server, "/robot", robot, self.state.size)
+        self._ghosts: list[RobotFigure] = []
         self._surroundings()
         self._live_panel()
         self._main_panel()
         self._payload()
         if runs:
-            self.stance.put(runs[0].q[0])
+            self.state.set_pose(runs[0].q[0])
             self._player.open(Playback(runs))
         else:
             self.refresh()
@@ -79,7 +79,7 @@ class Page:
         return self._player.tick(seconds)
 
     def _surroundings(self) -> None:
-        scene, size = self._server.scene, self.stance.size
+        scene, size = self._server.scene, self.state.size
         cell = 10.0 ** np.floor(np.log10(0.4 * size))
         self._floor = scene.add_grid(
             "/floor",
@@ -93,10 +93,10 @@ class Page:
         )
         axes = scene.world_axes
         axes.visible, axes.axes_length, axes.axes_radius, axes.origin_radius = True, 0.25 * size, 0.005 * size, 0.0
-        places = self.stance.places
+        places = self.state.frame_origins
         low, high = places.min(axis=0), places.max(axis=0)
         camera, across = self._server.initial_camera, max(size, 1.2 * float(np.linalg.norm(high - low)))
-        right, toward, up = directions(self.stance.gravity)
+        right, toward, up = view_directions(self.state.gravity)
         scene.set_up_direction(up)
         camera.look_at, camera.up = (low + high) / 2, up
         camera.position = (low + high) / 2 + across * (0.85 * right + 0.8 * toward + 0.42 * up)
@@ -104,14 +104,14 @@ class Page:
     def _make_room(self, client: Any) -> None:
         """On a telephone the controls cover what is below: the robot is seen from farther away, in the upper part."""
         camera, first = client.camera, self._server.initial_camera
-        if camera.image_width >= NARROW:
+        if camera.image_width >= NARROW_SCREEN:
             return
         back = 1.7 * (first.position - first.look_at)
         to, low = first.look_at + back, 0.55 * np.tan(camera.fov / 2) * np.linalg.norm(back) * first.up
-        for _ in range(TRIES):  # a page that has just opened may still put its camera where all begin
+        for _ in range(CAMERA_TRIES):  # a page that has just opened may still put its camera where all begin
             with client.atomic():
                 camera.position, camera.look_at = to, first.look_at - low
-            time.sleep(SETTLING)
+            time.sleep(CAMERA_WAIT)
             if client.client_id not in self._server.get_clients() or np.allclose(camera.position, to, rtol=0.01):
                 return
 
@@ -120,7 +120,7 @@ class Page:
         gui = self._server.gui
         panel = gui.add_panel()
         with panel.add_tab("Live"):
-            self._heading = gui.add_html(readout.heading(self.stance.robot))
+            self._heading = gui.add_html(readout.heading(self.state.robot))
             self._mode = gui.add_html("")
             self._live = gui.add_html("")
             self._where = gui.add_html("")
@@ -132,9 +132,9 @@ class Page:
         gui = self._server.gui
         tabs = gui.add_tab_group()
         with tabs.add_tab("Pose"):
-            self._pose = PosePanel(self._server, self.stance, self._worker, self._posed)
+            self._pose = PosePanel(self._server, self.state, self._worker, self._posed)
         with tabs.add_tab("Run"):
-            self._player = RunPanel(self._server, self.stance, self._worker, self._moved, self._opened)
+            self._player = RunPanel(self._server, self.state, self._worker, self._moved, self._opened)
         with tabs.add_tab("Look"):
             self._switches()
         with self._curves:
@@ -143,7 +143,7 @@ class Page:
         gui.main_panel.set_width(PANEL_WIDTH)
 
     def _switches(self) -> None:
-        for text, (what, on) in SWITCHES.items():
+        for text, (what, on) in VISIBILITY_SWITCHES.items():
             self._switch(text, on, lambda on, what=what: self._show(what, on))
         self._switch("Gizmo at the tool", True, self._pose.show_gizmo)
 
@@ -155,30 +155,30 @@ class Page:
         for figure in (self._figure, *self._ghosts):
             figure.show(what, on)
 
-    def _dress(self, figure: Figure, robot: Robot) -> None:
-        found = looks(robot)
+    def _dress(self, figure: RobotFigure, robot: Robot) -> None:
+        found = appearance_of(robot)
         if found.notes and figure is self._figure:
             self._heading.content = readout.heading(robot, list(dict.fromkeys(found.notes))[:3])
         if figure is self._figure:
-            self._floor.position = (0.0, 0.0, floor_below(robot, found, self.stance.q))
+            self._floor.position = (0.0, 0.0, floor_below(robot, found, self.state.q))
         figure.dress(found)
 
     def _payload(self) -> None:
         """A ball of its mass for each payload that the tool holds, where its centre is."""
-        robot = self.stance.robot
+        robot = self.state.robot
         if robot.tip is None:
             return
-        for k, held in enumerate(self.stance.loads):
-            radius = (3 * held.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
-            at = np.asarray(visual_pose(np.asarray(robot.tool_frame.pose) @ moved_to(held.com)))
+        for k, held in enumerate(self.state.loads):
+            radius = (3 * held.mass / (4 * np.pi * PAYLOAD_DENSITY)) ** (1 / 3)
+            at = np.asarray(visual_pose(np.asarray(robot.tool_frame.pose) @ translation(held.com)))
             self._server.scene.add_icosphere(
                 f"/robot/link{robot.tip}/payload{k}",
                 max(radius, 1e-6),
-                color=tuple(int(255 * x) for x in PAYLOAD[:3]),
+                color=tuple(int(255 * x) for x in PAYLOAD_COLOUR[:3]),
                 position=at[:3, 3],
                 visible=radius > 0,
             )
-        self._shown_loads = tuple(self.stance.loads)
+        self._shown_loads = tuple(self.state.loads)
 
     def _posed(self) -> None:
         """Somebody has changed the pose or the load: a run that plays stands still."""
@@ -191,23 +191,23 @@ class Page:
             self._show_robot()
             self._pose.refresh()
             self._mode.content = readout.section("Torques that hold this pose", self._floats)
-            self._live.content = readout.holding_table(self.stance.holding())
+            self._live.content = readout.holding_table(self.state.static_load())
             self._show_tool()
 
     def _show_robot(self) -> None:
-        self._figure.move(self.stance.poses)
-        if self.stance.robot.tip is not None and self._shown_loads != tuple(self.stance.loads):
+        self._figure.move(self.state.poses)
+        if self.state.robot.tip is not None and self._shown_loads != tuple(self.state.loads):
             self._payload()
 
     @property
     def _floats(self) -> str:
         """What is to be said of a base that nothing holds."""
-        floats = any(lever.of_base for lever in self.stance.levers)
+        floats = any(slider.of_base for slider in self.state.joint_sliders)
         return "of the base: what must hold it from outside, as there is no ground here" if floats else ""
 
     def _show_tool(self) -> None:
         frame = self._pose.frame
-        self._where.content = readout.pose_lines(frame, self.stance.pose(frame))
+        self._where.content = readout.pose_lines(frame, self.state.pose(frame))
 
     def _opened(self, playback: Playback) -> None:
         """Other runs: the first is shown by the robot itself, each further one by a ghost."""
@@ -215,7 +215,7 @@ class Page:
             ghost.remove()
         self._ghosts = []
         for k, run in enumerate(playback.runs[1:]):
-            ghost = Figure(self._server, f"/ghost{k}", run.robot, self.stance.size, ghost=True)
+            ghost = RobotFigure(self._server, f"/ghost{k}", run.robot, self.state.size, ghost=True)
             self._dress(ghost, run.robot)
             self._ghosts.append(ghost)
         self._curves.visible = True
@@ -225,9 +225,9 @@ class Page:
         playback = self._player.playback
         assert playback is not None
         instant = playback.at(playback.first)
-        self.stance.put(instant.q)
-        self.stance.load(instant.held)
-        self.stance.load(0.0, place=1)  # a run holds one body
+        self.state.set_pose(instant.q)
+        self.state.set_payload(instant.held)
+        self.state.set_payload(0.0, place=1)  # a run holds one body
         self._show_robot()
         for ghost, run in zip(self._ghosts, playback.runs[1:], strict=True):
             ghost.move(run.robot.link_poses(playback.at(run).q))

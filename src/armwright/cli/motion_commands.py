@@ -14,138 +14,151 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armwright.cli import asked
-from armwright.cli.asked import Asked, Flags
-from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
+from armwright.cli import motion_options as options
+from armwright.cli.command import (
+    JSON_OPTION,
+    PAGE_OPTION,
+    ROBOT_FILES,
+    NamedRobot,
+    RobotOptions,
+    Runner,
+    report_missing_meshes,
+    robot_of,
+)
+from armwright.cli.motion_options import MotionRequest, ScenarioFlags
 from armwright.cli.output import (
     console,
     escape,
-    naming,
+    name_errors,
     report,
+    report_page,
     show_json,
+    show_progress,
     show_rows,
-    told,
-    working,
 )
-from armwright.cli.pages import place, with_mark
-from armwright.cli.payload import Heaviest, asked_for, curve_page, loaded
+from armwright.cli.page_names import page_place, with_mark
+from armwright.cli.payload_report import PayloadReport, curve_page_path, payload_warning, with_most_payload
 from armwright.errors import InfeasibleError, InputError, SimulationError
 from armwright.identify.data import per_joint, write_csv
 from armwright.names import shown
 from armwright.pages.picture import page
-from armwright.pages.report.page import HEADS, joint_rows, root_mean_square
 from armwright.pages.report.plot import write
+from armwright.pages.report.run_page import JOINT_HEADS, joint_rows, root_mean_square
 from armwright.rules import problems
 from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.study.work_precision import ACCURACIES, work_precision
 from armwright.trajectory import TimeOptimal
 
-QUANTITY = {"velocity": "speed"}
+QUANTITY_WORDS = {"velocity": "speed"}
 """What the tables call a quantity."""
 
-MOST_HELD = 4
+MAX_LISTED_LIMITS = 4
 """Limits that are named of a time-optimal motion."""
 
 NO_BREAK = "\u00a0"
-SPEEDS, TORQUES = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
+SPEED_COLUMNS, TORQUE_COLUMNS = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
 """Columns of the table of joints that stand together, so that they fit a terminal."""
 
 
-RESERVE = 0.01
+FASTEST_RESERVE = 0.01
 """The part of each limit that `simulate --fastest` leaves to the controller, which also needs torque and speed."""
 
 
-def _moving(run: Callable[[Asked], bool], ending: str, reserve: float) -> Runner:
+def _motion_command(run: Callable[[MotionRequest], bool], ending: str, reserve: float) -> Runner:
     """A command with the options of a motion, what the names of its pages end in, and what --fastest leaves."""
 
     def command(
-        robot: Annotated[RobotOptions, f"A packaged robot, {FILES}; or a scenario that names its robot, or a folder."],
-        scenario: asked.Listed = None,
-        output: PAGE = None,
-        motion: asked.Motion = None,
-        data: asked.Written = None,
-        noise: asked.Noise = 0.0,
+        robot: Annotated[
+            RobotOptions, f"A packaged robot, {ROBOT_FILES}; or a scenario that names its robot, or a folder."
+        ],
+        scenario: options.ScenarioFiles = None,
+        output: PAGE_OPTION = None,
+        motion: options.Motion = None,
+        data: options.DataFile = None,
+        noise: options.Noise = 0.0,
         seed: Annotated[int, typer.Option(help="Which noise.", min=0)] = 0,
-        json: AS_JSON = False,
-        begin: asked.Begin = None,
-        end: asked.End = None,
-        duration: asked.Duration = None,
-        every: asked.Every = None,
-        law: asked.ALaw = None,
-        integrator: asked.Integrator = None,
-        rtol: asked.Rtol = None,
-        step: asked.Step = None,
-        stops: asked.SomeStops = None,
-        fastest: asked.Fastest = False,
-        most_payload: asked.MostPayload = False,
-        payload_at: asked.PayloadAt = None,
-        further: asked.Further = None,
+        json: JSON_OPTION = False,
+        begin: options.Begin = None,
+        end: options.End = None,
+        duration: options.Duration = None,
+        every: options.Every = None,
+        law: options.LawName = None,
+        integrator: options.Integrator = None,
+        rtol: options.Rtol = None,
+        step: options.Step = None,
+        stops: options.Stops = None,
+        fastest: options.Fastest = False,
+        most_payload: options.MostPayload = False,
+        payload_at: options.PayloadAt = None,
+        further: options.SetOptions = None,
     ) -> bool:
-        flags = Flags(
+        flags = ScenarioFlags(
             *(begin, end, duration, every, law, integrator, rtol, step, stops, further or ()),
             *(fastest, most_payload, payload_at),
         )
-        return run(Asked(robot, scenario or (), flags, motion, output, data, noise, seed, json, ending, reserve))
+        return run(
+            MotionRequest(robot, scenario or (), flags, motion, output, data, noise, seed, json, ending, reserve)
+        )
 
     command.__doc__ = run.__doc__
     return command
 
 
-def _simulation(wanted: Asked) -> bool:
+def _simulation(wanted: MotionRequest) -> bool:
     """Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page."""
-    return _each(wanted, _simulated)
+    return _run_each(wanted, _simulate)
 
 
-def _torques(wanted: Asked) -> bool:
+def _torques(wanted: MotionRequest) -> bool:
     """The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded)."""
-    return _each(wanted, _along)
+    return _run_each(wanted, _torques_along)
 
 
-run_simulation = _moving(_simulation, ".html", RESERVE)
-run_torques = _moving(_torques, "_torques.html", 0.0)
+run_simulation = _motion_command(_simulation, ".html", FASTEST_RESERVE)
+run_torques = _motion_command(_torques, "_torques.html", 0.0)
 
 
-def _each(wanted: Asked, run: Callable[[Scenario, Path, Asked], tuple[Run, Path]]) -> bool:
+def _run_each(wanted: MotionRequest, run: Callable[[Scenario, Path, MotionRequest], tuple[Run, Path]]) -> bool:
     """Run what is asked for, one after the other; whether all of it can be trusted."""
     good, data, several = True, [], len(wanted.files[0]) > 1
     for bare, path in wanted.plans():
-        with naming(path.stem if several else ""):
+        with name_errors(path.stem if several else ""):
             try:
-                plan, most = loaded(bare, wanted.flags)
+                plan, most = with_most_payload(bare, wanted.flags)
             except InfeasibleError as error:
                 good = False
                 data.append({"robot": bare.robot.name, "most_payload": None, "reason": str(error)})
                 report("too weak", "bold red", str(error))
                 continue
             made, page = run(plan, path, wanted)
-        told = _finish(made, plan, page, wanted, most)
+        record = _report(made, plan, page, wanted, most)
         good &= made.audit.trustworthy
-        data.append(told)
+        data.append(record)
     if wanted.json:
         show_json(data if len(data) > 1 else data[0])
     return good
 
 
-def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
+def _simulate(plan: Scenario, path: Path, wanted: MotionRequest) -> tuple[Run, Path]:
     try:
-        with working(f"simulating {plan.robot.name}"):
+        with show_progress(f"simulating {plan.robot.name}"):
             run = plan.simulate()
     except SimulationError as error:
         if isinstance(error.run, Run) and len(error.run.t):  # a motion that breaks off leaves what there is
-            told = _show(error.run, plan, path, wanted)
+            record = _show(error.run, plan, path, wanted)
             if wanted.json:
-                show_json(told)
+                show_json(record)
         raise
-    _warn(plan)
+    _warn_about_payload(plan)
     return run, path
 
 
-IN_TIME = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
+INTEGRATION_KEYS = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
 """What is said of a motion that is integrated, and has no meaning along one that is given."""
 
 
-def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
+def _torques_along(plan: Scenario, path: Path, wanted: MotionRequest) -> tuple[Run, Path]:
     if plan.robot.balls:
         raise InputError(
             "torques are along a motion of joints whose positions are numbers, and q of "
@@ -154,46 +167,46 @@ def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
         )
     changes, flags = wanted.flags.changes, ("law", "integrator", "rtol", "step", "stops")
     unheard = [f"--{name}" for name in flags if getattr(wanted.flags, name) is not None]
-    unheard += [key for key in (*IN_TIME, *({"duration"} & set(plan.options))) if key in changes]
+    unheard += [key for key in (*INTEGRATION_KEYS, *({"duration"} & set(plan.options))) if key in changes]
     if unheard:
         raise InputError(
             f"{unheard[0]} has no meaning for torques, which are found along the motion as it "
             "is, by inverse dynamics; leave it out, or use `armwright simulate`"
         )
-    _warn(plan)
-    with working(f"torques of {plan.robot.name}"):
+    _warn_about_payload(plan)
+    with show_progress(f"torques of {plan.robot.name}"):
         run = plan.torques()
     return run, path
 
 
-def _warn(plan: Scenario) -> None:
+def _warn_about_payload(plan: Scenario) -> None:
     """Say what is suspicious in what is held; what is impossible was said when it was taken."""
     found = (problem for part in plan.parts for problem in problems(part.phase.robot) if problem.where == "payload")
     for text in dict.fromkeys(str(problem) for problem in found if problem.severity == "warning"):
         report("warning", "yellow", text)
 
 
-def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest | None) -> dict[str, Any]:
+def _report(run: Run, plan: Scenario, path: Path, wanted: MotionRequest, most: PayloadReport | None) -> dict[str, Any]:
     """Show and write what came out, and say it for programs."""
     if wanted.data is not None:
         _write_data(run, wanted, wanted.data)
     if most is not None:
-        write(curve_page(path), most.page())
+        write(curve_page_path(path), most.page())
         if not wanted.json:
             _print_lines(most.lines())
-            told(curve_page(path), "the most payload over the motion, joint by joint")
+            report_page(curve_page_path(path), "the most payload over the motion, joint by joint")
             console().print()
     told_of = _show(run, plan, path, wanted, most)
     if most is not None and wanted.json:
-        told_of |= {"most_payload": most.data(), "payload_page": curve_page(path)}
+        told_of |= {"most_payload": most.data(), "payload_page": curve_page_path(path)}
     if wanted.data is not None and not wanted.json:
         noise = f", torques with {wanted.noise:g} of their RMS as noise" if wanted.noise else ""
         stops = ", stop_torque" if run.stop_torque.size else ""
-        told(wanted.data, f"t, q, qd, qdd, tau{stops} in {len(run.t)} rows{noise}")
+        report_page(wanted.data, f"t, q, qd, qdd, tau{stops} in {len(run.t)} rows{noise}")
     return told_of
 
 
-def _write_data(run: Run, wanted: Asked, path: Path) -> None:
+def _write_data(run: Run, wanted: MotionRequest, path: Path) -> None:
     """What would be measured along the run: positions, their derivatives, and torques with noise."""
     sigma = wanted.noise * np.sqrt(np.mean(run.tau**2, axis=0))
     tau = run.tau + np.random.default_rng(wanted.seed).normal(size=run.tau.shape) * sigma
@@ -209,8 +222,10 @@ def _print_lines(lines: Iterable[str]) -> None:
         console().print(escape(line), highlight=False, soft_wrap=True)
 
 
-def _show(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest | None = None) -> dict[str, Any]:
-    tell_unseen(run.robot)
+def _show(
+    run: Run, plan: Scenario, path: Path, wanted: MotionRequest, most: PayloadReport | None = None
+) -> dict[str, Any]:
+    report_missing_meshes(run.robot)
     made, folders = page(run, run.robot.name, plan.text), wanted.page is not None and wanted.page in path.parents
     if wanted.json:
         page_of = _written(path, made, wanted, folders)
@@ -219,13 +234,13 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest | 
     held = f" {run.holding}" if run.holding else ""
     rows, title = _rows(run), f"{escape(run.robot.name)}{held}, {run.t[0]:g} to {run.t[-1]:g} s"
     driven = [rows[0], *(rows[i + 1] for i in run.driven)]
-    for columns, listed in (SPEEDS, rows), (TORQUES, driven):
+    for columns, listed in (SPEED_COLUMNS, rows), (TORQUE_COLUMNS, driven):
         show_rows([tuple(row[k] for k in columns) for row in listed], title)
         title = ""
         out.print()
-    _print_lines(_circumstances(run, plan, wanted, most))
+    _print_lines(_conditions(run, plan, wanted, most))
     if run.phases:
-        show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
+        show_rows([PHASE_HEADS, *(_phase_row(phase) for phase in run.phases)])
         out.print()
     for line in str(run.audit).splitlines():
         out.print(escape(line), highlight=False, soft_wrap=True)
@@ -235,16 +250,16 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest | 
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
         out.print(f"{run.settings.get('integrator')}: {run.statistics}, {quick:.3g} times real time", style="dim")
     _written(path, made, wanted, folders)
-    told(path, "curves, audit and a moving picture")
+    report_page(path, "curves, audit and a moving picture")
     return {}
 
 
-def _written(path: Path, text: str, wanted: Asked, folders: bool) -> Path:
+def _written(path: Path, text: str, wanted: MotionRequest, folders: bool) -> Path:
     """Write the page of a run; one whose name was chosen says whose it is."""
     return write(path, text if path == wanted.page else with_mark(text, wanted.whose[path]), folders=folders)
 
 
-def _circumstances(run: Run, plan: Scenario, wanted: Asked, most: Heaviest | None) -> Iterator[str]:
+def _conditions(run: Run, plan: Scenario, wanted: MotionRequest, most: PayloadReport | None) -> Iterator[str]:
     """What the numbers depend on besides the robot: what it holds and where, how it moves, and whether it rubs."""
     arm, held = run.robot, run.robot.payload
     if held is not None and arm.tip is not None:
@@ -257,13 +272,13 @@ def _circumstances(run: Run, plan: Scenario, wanted: Asked, most: Heaviest | Non
         listed = ", ".join(f"{mass:.5g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
         yield f"holding           {listed} m of the tool on {arm.links[arm.tip].name}"
         if most is None:
-            yield from asked_for(plan, run)
+            yield from payload_warning(plan, run)
     if plan.trajectory is not None and plan.kind:
         yield f"motion            {plan.pace or f'{plan.kind}, {plan.trajectory.duration:.4g} s'}"
     if isinstance(plan.trajectory, TimeOptimal):
-        yield f"limits            {_reserved(plan)}{plan.trajectory.within}"
+        yield f"limits            {_limit_share(plan)}{plan.trajectory.within}"
         if plan.trajectory.limiting:
-            yield f"held back by      {_held_back(plan.trajectory)}"
+            yield f"held back by      {_active_limits(plan.trajectory)}"
     kinds = [
         word for word, name in (("viscous", "viscous"), ("dry", "coulomb")) if any(getattr(j, name) for j in arm.rows)
     ]
@@ -271,22 +286,26 @@ def _circumstances(run: Run, plan: Scenario, wanted: Asked, most: Heaviest | Non
         yield f"friction          that of the robot's file is included, {' and '.join(kinds)}"
 
 
-def _reserved(plan: Scenario) -> str:
+def _limit_share(plan: Scenario) -> str:
     """The part of each limit that a time-optimal motion uses, where that is not all of it."""
     left = tomllib.loads(plan.text).get("trajectory", {}).get("reserve", 0.0)
     return f"{100 * (1 - left):.4g}% of " if left else ""
 
 
-def _held_back(motion: TimeOptimal) -> str:
+def _active_limits(motion: TimeOptimal) -> str:
     """Which limits a time-optimal motion is at, and for which part of its time."""
     spans: dict[str, float] = defaultdict(float)
     for stretch in motion.limiting:
-        spans[f"{QUANTITY.get(stretch.quantity, stretch.quantity)} of {shown(stretch.name)}"] += (
+        spans[f"{QUANTITY_WORDS.get(stretch.quantity, stretch.quantity)} of {shown(stretch.name)}"] += (
             stretch.end - stretch.begin
         )
     parts = sorted(spans.items(), key=lambda entry: -entry[1])
-    listed = [f"{what} {span / motion.duration:.0%}" for what, span in parts[:MOST_HELD]]
-    return ", ".join(listed) + (f", {len(parts) - MOST_HELD} others" if len(parts) > MOST_HELD else "") + " of the time"
+    listed = [f"{what} {span / motion.duration:.0%}" for what, span in parts[:MAX_LISTED_LIMITS]]
+    return (
+        ", ".join(listed)
+        + (f", {len(parts) - MAX_LISTED_LIMITS} others" if len(parts) > MAX_LISTED_LIMITS else "")
+        + " of the time"
+    )
 
 
 def _motion_data(plan: Scenario) -> dict[str, Any]:
@@ -294,15 +313,15 @@ def _motion_data(plan: Scenario) -> dict[str, Any]:
     motion = plan.trajectory
     if motion is None:
         return {}
-    told: dict[str, Any] = {"type": plan.kind, "duration": motion.duration, "chosen": plan.pace or None}
+    record: dict[str, Any] = {"type": plan.kind, "duration": motion.duration, "chosen": plan.pace or None}
     if isinstance(motion, TimeOptimal):
         keys = ("joint", "quantity", "from", "to")
         rows = [dict(zip(keys, (x.name, x.quantity, x.begin, x.end), strict=True)) for x in motion.limiting]
-        told |= {"limits": f"{_reserved(plan)}{motion.within}", "limited_by": rows}
-    return {"motion": told}
+        record |= {"limits": f"{_limit_share(plan)}{motion.within}", "limited_by": rows}
+    return {"motion": record}
 
 
-PHASES = ("phase", "from", "to", "holding", "ended by")
+PHASE_HEADS = ("phase", "from", "to", "holding", "ended by")
 
 
 def _phase_row(run: Run) -> tuple[str, ...]:
@@ -318,9 +337,9 @@ def _as_data(run: Run) -> dict[str, Any]:
         means = {"rms_torque": root_mean_square(run.t, tau), "rms_power": root_mean_square(run.t, power)}
         shares = {"of_torque": use.torque, "of_speed": use.speed, "too_weak": use.too_weak, "too_slow": use.too_slow}
         extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
-        told = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
+        record = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
         stop = {} if run.stops is None else {"stop": {name: x[i] for name, x in run.stops.lists().items()}}
-        joints.append({**told, **extent, **means, **shares, **stop})
+        joints.append({**record, **extent, **means, **shares, **stop})
     audit = {
         "trustworthy": run.audit.trustworthy,
         "verdict": run.audit.verdict,
@@ -331,12 +350,12 @@ def _as_data(run: Run) -> dict[str, Any]:
         errors["momentum_error"] = run.audit.momentum_error
     begin, end = run.t[0], run.t[-1]
     span = {"from": begin, "to": end, "ended_by": run.ended_by or None}
-    told = {"robot": run.robot.name, **span, "joints": joints, "audit": {**audit, **errors}}
+    record = {"robot": run.robot.name, **span, "joints": joints, "audit": {**audit, **errors}}
     if run.phases:
-        told["phases"] = [
+        record["phases"] = [
             dict(zip(("phase", "from", "to", "payload", "ended_by"), _phase(x), strict=True)) for x in run.phases
         ]
-    return told
+    return record
 
 
 def _phase(run: Run) -> tuple[Any, ...]:
@@ -347,10 +366,10 @@ def _phase(run: Run) -> tuple[Any, ...]:
 def _rows(run: Run) -> list[tuple[str, ...]]:
     """The table of joints; units stand in the heads, and where joints differ, beside their positions."""
     columns = []
-    for head, cells in zip(HEADS, zip(*joint_rows(run), strict=True), strict=True):
-        units = [found[0] if (found := UNIT.search(cell)) else "" for cell in cells]
+    for head, cells in zip(JOINT_HEADS, zip(*joint_rows(run), strict=True), strict=True):
+        units = [found[0] if (found := ACCURACY_UNIT.search(cell)) else "" for cell in cells]
         known = list(dict.fromkeys(unit for unit in units if unit))
-        if head == HEADS[0] or not known or (head == HEADS[1] and len(known) > 1):
+        if head == JOINT_HEADS[0] or not known or (head == JOINT_HEADS[1] and len(known) > 1):
             columns.append([head, *cells])
             continue
         named = " or ".join(unit.strip() for unit in known).replace(" ", NO_BREAK)
@@ -359,21 +378,21 @@ def _rows(run: Run) -> list[tuple[str, ...]]:
     return list(zip(*columns, strict=True))
 
 
-UNIT = re.compile(r" [a-zA-Z][a-zA-Z /]*$")
+ACCURACY_UNIT = re.compile(r" [a-zA-Z][a-zA-Z /]*$")
 """What ends a cell with a number."""
 
 
 def run_integrators(
     robot: NamedRobot,
     duration: Annotated[float, typer.Option(help="Seconds of motion.")] = 1.0,
-    output: PAGE = None,
-    json: AS_JSON = False,
+    output: PAGE_OPTION = None,
+    json: JSON_OPTION = False,
 ) -> None:
     """Time every integrator on this robot, and name the best for each accuracy."""
     arm = robot_of(robot)
-    with working(f"timing integrators on {arm.name}"):
+    with show_progress(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)
-    path = place(output, arm, "_integrators.html").write(study.page())
+    path = page_place(output, arm, "_integrators.html").write(study.page())
     best = [(accuracy, *(study.best(accuracy) or (None, None))) for accuracy in ACCURACIES]
     if json:
         heads = ("error", "method", "seconds")
@@ -384,4 +403,4 @@ def run_integrators(
     for accuracy, name, seconds in best:
         table.append((f"{accuracy:.0e}", name or "-", "-" if seconds is None else f"{seconds * 1e6:.0f}"))
     show_rows(table, f"{escape(arm.name)} falling for {duration:g} s")
-    told(path, "error against time for every method")
+    report_page(path, "error against time for every method")

@@ -13,11 +13,11 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 import typer
 
-from armwright.cli.command import RobotOptions, names_beginning, numbers_of, seen_robot_of
-from armwright.cli.motion_choice import MotionFlags, choose
-from armwright.cli.pages import load_name, mark, page_path
-from armwright.cli.scenario_tables import at_the_limits, changed, written
-from armwright.cli.typed import is_number
+from armwright.cli.argument_checks import is_number
+from armwright.cli.command import RobotOptions, complete_from, parse_numbers, robot_with_visuals
+from armwright.cli.default_motion import MotionFlags, choose_motion
+from armwright.cli.page_names import page_mark, page_path, payload_suffix
+from armwright.cli.scenario_tables import as_toml, time_optimal_scenario, with_changes
 from armwright.errors import InputError
 from armwright.load import packaged
 from armwright.robot import Robot
@@ -26,53 +26,59 @@ from armwright.scenario.parse import MOVING, merged
 from armwright.simulation.plan import integrator_names
 from armwright.torque import LAWS
 
-DATA = (".csv", ".parquet")
-ROBOTS = (".urdf", ".xacro", ".xml")
-PANEL = "In place of what the scenario says"
+TABLE_SUFFIXES = (".csv", ".parquet")
+ROBOT_SUFFIXES = (".urdf", ".xacro", ".xml")
+SCENARIO_PANEL = "In place of what the scenario says"
 
-Listed: TypeAlias = Annotated[
+ScenarioFiles: TypeAlias = Annotated[
     list[Path] | None,
     typer.Argument(help="Scenario files (docs/simulation.md); without, pick and place.", show_default=False),
 ]
 Begin: TypeAlias = Annotated[
-    str | None, typer.Option("--from", metavar="Q1,Q2,..", help="Where it begins: rad, or m.", rich_help_panel=PANEL)
+    str | None,
+    typer.Option("--from", metavar="Q1,Q2,..", help="Where it begins: rad, or m.", rich_help_panel=SCENARIO_PANEL),
 ]
 End: TypeAlias = Annotated[
-    str | None, typer.Option("--to", metavar="Q1,Q2,..", help="Where it goes to: rad, or m.", rich_help_panel=PANEL)
+    str | None,
+    typer.Option("--to", metavar="Q1,Q2,..", help="Where it goes to: rad, or m.", rich_help_panel=SCENARIO_PANEL),
 ]
-Duration: TypeAlias = Annotated[float | None, typer.Option(help="Seconds.", rich_help_panel=PANEL)]
-Every: TypeAlias = Annotated[float | None, typer.Option(help="Seconds between records.", rich_help_panel=PANEL)]
-ALaw: TypeAlias = Annotated[
+Duration: TypeAlias = Annotated[float | None, typer.Option(help="Seconds.", rich_help_panel=SCENARIO_PANEL)]
+Every: TypeAlias = Annotated[
+    float | None, typer.Option(help="Seconds between records.", rich_help_panel=SCENARIO_PANEL)
+]
+LawName: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="What drives it: free, pd, feed_forward, ...",
-        rich_help_panel=PANEL,
-        autocompletion=names_beginning(lambda: LAWS),
+        rich_help_panel=SCENARIO_PANEL,
+        autocompletion=complete_from(lambda: LAWS),
     ),
 ]
 Integrator: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="dop853, rk4, radau, ...",
-        rich_help_panel=PANEL,
-        autocompletion=names_beginning(integrator_names),
+        rich_help_panel=SCENARIO_PANEL,
+        autocompletion=complete_from(integrator_names),
     ),
 ]
-Rtol: TypeAlias = Annotated[float | None, typer.Option(help="Error allowed per step.", rich_help_panel=PANEL)]
-Step: TypeAlias = Annotated[float | None, typer.Option(help="Seconds of a fixed step.", rich_help_panel=PANEL)]
-SomeStops: TypeAlias = Annotated[
-    bool | None, typer.Option("--stops", help="Stops at the limits of the joints.", rich_help_panel=PANEL)
+Rtol: TypeAlias = Annotated[float | None, typer.Option(help="Error allowed per step.", rich_help_panel=SCENARIO_PANEL)]
+Step: TypeAlias = Annotated[float | None, typer.Option(help="Seconds of a fixed step.", rich_help_panel=SCENARIO_PANEL)]
+Stops: TypeAlias = Annotated[
+    bool | None, typer.Option("--stops", help="Stops at the limits of the joints.", rich_help_panel=SCENARIO_PANEL)
 ]
-Further: TypeAlias = Annotated[
+SetOptions: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Any other key: torque.kp=50. Repeat.", rich_help_panel=PANEL),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Any other key: torque.kp=50. Repeat.", rich_help_panel=SCENARIO_PANEL
+    ),
 ]
 Fastest: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--fastest",
         help="The same path as fast as torque and speed allow (docs/time_optimal.md).",
-        rich_help_panel=PANEL,
+        rich_help_panel=SCENARIO_PANEL,
     ),
 ]
 MostPayload: TypeAlias = Annotated[
@@ -80,7 +86,7 @@ MostPayload: TypeAlias = Annotated[
     typer.Option(
         "--most-payload",
         help="Find the heaviest payload the robot can hold along the motion, and the joint that gives out first.",
-        rich_help_panel=PANEL,
+        rich_help_panel=SCENARIO_PANEL,
     ),
 ]
 PayloadAt: TypeAlias = Annotated[
@@ -89,13 +95,13 @@ PayloadAt: TypeAlias = Annotated[
         "--payload-at",
         metavar="X,Y,Z",
         help="Its centre in the tool frame, m; and its inertia per kg, m^2: xx, yy, zz, xy, xz, yz.",
-        rich_help_panel=PANEL,
+        rich_help_panel=SCENARIO_PANEL,
     ),
 ]
 Motion: TypeAlias = Annotated[
     Path | None, typer.Option(help="A .csv or .parquet file to move along: t, q1.., if known qd1.., qdd1..")
 ]
-Written: TypeAlias = Annotated[
+DataFile: TypeAlias = Annotated[
     Path | None, typer.Option(help="A .csv or .parquet file to write, for `armwright identify`.")
 ]
 Noise: TypeAlias = Annotated[
@@ -104,7 +110,7 @@ Noise: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True)
-class Flags:
+class ScenarioFlags:
     """Keys of a scenario as flags; None where nothing is said."""
 
     begin: str | None = None
@@ -127,13 +133,13 @@ class Flags:
         found: dict[str, Any] = {"duration": self.duration, "every": self.every, "stops": self.stops}
         found["integrator"] = {"method": self.integrator, "rtol": self.rtol, "step": self.step}
         ends = {"from": self.begin, "to": self.end}
-        found["trajectory"] = {key: numbers_of(f"--{key}", x) for key, x in ends.items() if x is not None}
+        found["trajectory"] = {key: parse_numbers(f"--{key}", x) for key, x in ends.items() if x is not None}
         said = _without_none(found)
         if self.law is not None:
             gains = {"kp": 100, "kd": 20} if self.law == "computed_torque" else {}
             said["torque"] = {"law": self.law, **gains}
         for entry in self.further:
-            said = merged(said, _setting(entry))
+            said = merged(said, _parse_setting(entry))
         return said
 
 
@@ -142,7 +148,7 @@ def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: x for key, x in plain.items() if x is not None and x != {}}
 
 
-def _setting(entry: str) -> dict[str, Any]:
+def _parse_setting(entry: str) -> dict[str, Any]:
     """A key and its value, as it would stand in the file; a word need not be quoted."""
     key, equals, value = entry.partition("=")
     if not (key.strip() and equals and value.strip()):
@@ -163,9 +169,9 @@ def _check_scenario(path: Path, robot: str) -> None:
             f"{path}: a number in the place of {expected}; the numbers of an option stand together, with commas "
             "between: --payload 3,0,0,0.1"
         )
-    if str(path) in packaged() or path.suffix in ROBOTS:
+    if str(path) in packaged() or path.suffix in ROBOT_SUFFIXES:
         raise InputError(f"{path}: a second robot beside {robot}, in the place of {expected}; run one robot at a time")
-    if path.suffix in DATA:
+    if path.suffix in TABLE_SUFFIXES:
         raise InputError(f"{path}: a table in the place of {expected}; a motion in a table is --motion {path}")
     if path.is_dir():
         raise InputError(f"{path} is a folder; expected {expected}, or a folder of these in the place of the robot")
@@ -174,12 +180,12 @@ def _check_scenario(path: Path, robot: str) -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class MotionRequest:
     """What is to be run, and what is to be written of it: a page, and the data that `armwright identify` reads."""
 
     robot: RobotOptions
     scenarios: Sequence[Path]
-    flags: Flags
+    flags: ScenarioFlags
     motion: Path | None
     page: Path | None
     data: Path | None
@@ -211,8 +217,8 @@ class Asked:
                 '--motion and a scenario both say how to move; write [trajectory] type = "sampled", file = '
                 f"{str(self.motion)!r} into the scenario instead"
             )
-        if self.data is not None and self.data.suffix not in DATA:
-            raise InputError(f"--data {self.data}: expected a name that ends in {' or '.join(DATA)}")
+        if self.data is not None and self.data.suffix not in TABLE_SUFFIXES:
+            raise InputError(f"--data {self.data}: expected a name that ends in {' or '.join(TABLE_SUFFIXES)}")
         if not 0 <= self.noise < np.inf:
             raise InputError(f"--noise {self.noise:g}: expected a part of the torque, such as 0.02")
         if (self.noise and self.data is None) or (self.seed and not self.noise):
@@ -230,7 +236,9 @@ class Asked:
             if not found and self.robot.name in packaged():  # a folder beside it, such as an export, is not meant
                 return self.scenarios, False
             if not found:
-                robots = [path for path in sorted([*first.glob("*.*"), *first.glob("*/*.*")]) if path.suffix in ROBOTS]
+                robots = [
+                    path for path in sorted([*first.glob("*.*"), *first.glob("*/*.*")]) if path.suffix in ROBOT_SUFFIXES
+                ]
                 instead = f"; to run a robot give its file: {robots[0]}" if robots else ""
                 raise InputError(
                     f"{first}: no scenario in this folder; expected .toml files (docs/simulation.md){instead}"
@@ -249,7 +257,7 @@ class Asked:
             )
         if not alone and "robot" in self.flags.changes:
             raise InputError(f"--set robot: the robot is {self.robot.name}, as the first argument says")
-        arm = None if alone else seen_robot_of(self.robot)
+        arm = None if alone else robot_with_visuals(self.robot)
         twice = [stem for stem, times in Counter(file.stem for file in files).items() if times > 1]
         if twice:
             raise InputError(f"several scenarios would write the page {twice[0]}.html; run one at a time, with -o")
@@ -262,11 +270,11 @@ class Asked:
 
     def _page(self, name: str, arm: Robot, folder: bool, scenario: Path | None = None) -> Path:
         """Where the page of a run goes; `name` is that of a scenario, which otherwise has that of the robot."""
-        given, whose = self.page, mark(arm, scenario)
+        given, whose = self.page, page_mark(arm, scenario)
         for flag, path in (("--output", given), ("--data", self.data)):
             if path is not None and not (folder and path is given) and not path.absolute().parent.is_dir():
                 raise InputError(f"{flag} {path}: there is no folder {path.parent}; make it first")
-        held = "" if scenario is not None and not self.robot.payload else load_name(arm)
+        held = "" if scenario is not None and not self.robot.payload else payload_suffix(arm)
         sought = "_most_payload" if self.flags.most_payload else ""
         path = page_path(given, f"{name}{held}{sought}", self.ending, whose, folder=folder)
         self.whose[path] = whose
@@ -281,19 +289,19 @@ class Asked:
         still = not set(MOVING) & set(data)
         alone = still and bool(set(MOVING) & set(changes) or self.flags.fastest or self.flags.most_payload)
         if self.flags.fastest and not still:
-            said, changes = at_the_limits(said, changes, self.reserve)
-        whole = said if alone else changed(said, changes)
+            said, changes = time_optimal_scenario(said, changes, self.reserve)
+        whole = said if alone else with_changes(said, changes)
         if arm is None:
             arm = self.robot.changed(made(whole, None, str(file), file.parent).robot)
         if alone:  # it changes the robot, and flags say how that moves
             return self._without_file(made(said, arm, str(file), file.parent).robot, said)
-        return made(whole, arm, str(file), file.parent, text if whole == data else written(whole))
+        return made(whole, arm, str(file), file.parent, text if whole == data else as_toml(whole))
 
     def _without_file(self, arm: Robot, said: Mapping[str, Any] | None = None) -> Scenario:
         """What flags say, and a file that says nothing of a motion."""
         flags = self.flags
         how = MotionFlags(flags.begin, flags.end, self.motion, flags.fastest, flags.most_payload, self.reserve)
-        choice = choose(arm, how, flags.changes)
-        whole = changed({**choice.tables, **(said or {})}, choice.changes)
-        text = choice.text if choice.text and whole == choice.tables else written(whole)
+        choice = choose_motion(arm, how, flags.changes)
+        whole = with_changes({**choice.tables, **(said or {})}, choice.changes)
+        text = choice.text if choice.text and whole == choice.tables else as_toml(whole)
         return replace(made(whole, arm, str(self.motion or arm.name), text=text), pace=choice.told)

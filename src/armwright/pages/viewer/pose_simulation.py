@@ -10,41 +10,46 @@ from armwright.simulation import Run, simulate
 from armwright.simulation.stiff_friction import method_for
 from armwright.torque import Law, pd, pd_gravity
 
-LONGEST = 60.0
+MAX_SECONDS = 60.0
 """Seconds of a run."""
 
-RECORDS = 1000
+MAX_RUN_RECORDS = 1000
 """At most, of a run."""
 
-STIFFNESS, DAMPING = 100.0, 20.0
+HOLD_STIFFNESS, HOLD_DAMPING = 100.0, 20.0
 """Gains per inertia of the joint: an error dies out as e^(-10 t)."""
 
-UNLIMITED = 1e9
+NO_LIMIT = 1e9
 """N m, N: more than any joint gives."""
 
-FALL, HOLD, SPRING, FLOAT = "fall freely", "hold, gravity compensated", "hold by PD alone", "gravity compensated only"
-LAWS = (FALL, HOLD, SPRING, FLOAT)
+FREE_FALL, HOLD_COMPENSATED, HOLD_PD, GRAVITY_ONLY = (
+    "fall freely",
+    "hold, gravity compensated",
+    "hold by PD alone",
+    "gravity compensated only",
+)
+DRIVE_CHOICES = (FREE_FALL, HOLD_COMPENSATED, HOLD_PD, GRAVITY_ONLY)
 
 
 def law_of(robot: Robot, q: Array, name: str, limited: bool) -> Law | None:
     """A law that starts at q. A base that floats has no drive; `limited`, no joint gives more than it has."""
-    if name == FALL:
+    if name == FREE_FALL:
         return None
     driven = np.array([joint.kind not in ("free", "planar") for joint in robot.joints])
     inertia = np.diag(robot.mass_matrix(q)) * driven
-    held = 0.0 if name == FLOAT else 1.0
-    make = pd if name == SPRING else pd_gravity
-    law: Law = make(q, STIFFNESS * held * inertia, DAMPING * held * inertia)
+    held = 0.0 if name == GRAVITY_ONLY else 1.0
+    make = pd if name == HOLD_PD else pd_gravity
+    law: Law = make(q, HOLD_STIFFNESS * held * inertia, HOLD_DAMPING * held * inertia)
     most = [joint.max_torque if limited else None for joint in robot.joints]
-    limits = np.array([UNLIMITED if limit is None else limit for limit in most]) * driven
-    return law if (limits == UNLIMITED).all() else law.limited(limits)
+    limits = np.array([NO_LIMIT if limit is None else limit for limit in most]) * driven
+    return law if (limits == NO_LIMIT).all() else law.limited(limits)
 
 
-def simulated(robot: Robot, q: Array, name: str, duration: float, limited: bool, stops: bool) -> Run:
+def simulate_from(robot: Robot, q: Array, name: str, duration: float, limited: bool, stops: bool) -> Run:
     """The run from rest at q under the law of that name."""
-    seconds = float(np.clip(duration if np.isfinite(duration) else 1.0, 0.01, LONGEST))
+    seconds = float(np.clip(duration if np.isfinite(duration) else 1.0, 0.01, MAX_SECONDS))
     law = law_of(robot, q, name, limited)
-    every, method = max(0.01, seconds / RECORDS), method_for(robot, q, seconds)
+    every, method = max(0.01, seconds / MAX_RUN_RECORDS), method_for(robot, q, seconds)
     return simulate(
         robot, law, q, duration=seconds, integrator=method, rtol=1e-6, every=every, progress=False, stops=stops or None
     )
