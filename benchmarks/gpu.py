@@ -100,8 +100,8 @@ def batch(sizes: tuple[int, ...], states: int, dtype: str, columns: bool) -> lis
 def looped(arm: aw.Robot, problem: str, dtype: str) -> Any:
     """The kernel of a chain that goes along its joints, however short it is."""
     record = TABLE[problem]
-    assert record.loop is not None
-    return loop_kernel(backend("cuda"), record.loop, EvaluatedProblem(arm, record, np.dtype(dtype)), ())
+    assert record.chain_sweep is not None
+    return loop_kernel(backend("cuda"), record.chain_sweep, EvaluatedProblem(arm, record, np.dtype(dtype)), ())
 
 
 def rate(

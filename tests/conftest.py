@@ -14,7 +14,7 @@ import pytest
 import armwright as aw
 from armwright.backends.interface import BACKENDS
 from armwright.backends.llvm import compiler
-from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find, problem_of
+from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find_formulation, problem_of
 from armwright.model.followers import split_followers
 from armwright.model.mimic import Mimic
 from armwright.robot import random_tree
@@ -25,15 +25,15 @@ os.environ.pop("COLUMNS", None)  # which workers of pytest-xdist have, and comma
 ROBOTS = aw.robots()
 HERE = [target for target in BACKENDS if target != "cuda"]
 """Targets that need no card; texts for one are run as C++ (`test_cuda_text`, `test_cuda_text_rollouts`)."""
-ASKED = [f"{p.name}[1]" if p.indexed else p.name for p in PROBLEMS.values() if not p.held]
+ASKED = [f"{p.name}[1]" if p.indexed else p.name for p in PROBLEMS.values() if not p.constrained]
 INVERSE = aw.formulations("inverse_dynamics")
 MATRICES = aw.formulations("mass_matrix")
 FORWARD = aw.formulations("forward_dynamics")
 BIASES = aw.formulations("bias")
 EVERY = [
-    find(f"{f.problem}[1]", f.name) if problem_of(f.problem).indexed else f
+    find_formulation(f"{f.problem}[1]", f.name) if problem_of(f.problem).indexed else f
     for f in FORMULATIONS
-    if not problem_of(f.problem).held
+    if not problem_of(f.problem).constrained
 ]  # one of what is asked for one joint
 
 # Rows of a table: a link without mass, and one with all its mass in a point

@@ -5,7 +5,7 @@ import pytest
 from numpy.polynomial import Polynomial
 
 import armwright as aw
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.mimic import Mimic
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
@@ -33,7 +33,7 @@ def state_there(arm: aw.Robot, model, q, qd, qdd) -> tuple[np.ndarray, np.ndarra
     for i, row in enumerate(rows):
         if i in balls:
             _ball_there(arm, model, balls[i], q, qd, (qpos, B, convective))
-        elif row.kind not in FREEDOMS:
+        elif row.kind not in FREEDOMS_OF_KIND:
             joint, mimic = model.joint(row.name), row.mimic or Mimic(row.name)
             qpos[joint.qposadr[0]] = mimic.offset
             for name, factor in mimic.leaders:
@@ -49,7 +49,7 @@ def state_there(arm: aw.Robot, model, q, qd, qdd) -> tuple[np.ndarray, np.ndarra
 def _ball_there(arm: aw.Robot, model, ball, q, qd, there) -> None:
     """Quaternions have w first; linear velocities are in the axes of the parent, not in those of the body."""
     qpos, B, convective = there
-    own = q[ball.place : ball.place + ball.freedoms + 1]
+    own = q[ball.first_entry : ball.first_entry + ball.freedoms + 1]
     names = [row.name for row in arm.rows[ball.joint : ball.joint + ball.freedoms]]
     whole = names[0].rpartition(".")[0]
     known = {model.joint(j).name for j in range(model.njnt)}

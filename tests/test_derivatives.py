@@ -9,7 +9,7 @@ import pytest
 from conftest import Case, close, random_case
 
 import armwright as aw
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.formulations.parts.coordinates import tangent
 from armwright.graph import Graph
 from armwright.graph.differentiate import derivatives
@@ -47,8 +47,8 @@ def test_derivatives_are_limits_of_differences(n: int, seed: int) -> None:
     tau = case.arm.inverse_dynamics(q, qd, qdd)
     with mpmath.workdps(50):
         mechanism = case.arm.mechanism(mpmath.mpf)
-        inverse = lambda *s: find("inverse_dynamics")(mechanism, *s)  # noqa: E731
-        forward = lambda *s: find("forward_dynamics")(mechanism, *s)  # noqa: E731
+        inverse = lambda *s: find_formulation("inverse_dynamics")(mechanism, *s)  # noqa: E731
+        forward = lambda *s: find_formulation("forward_dynamics")(mechanism, *s)  # noqa: E731
         by_q, by_qd, M = case.arm.inverse_dynamics_derivatives(q, qd, qdd)
         close(by_q, differences(inverse, q, qd, qdd, by=0), 1e-11)
         close(by_qd, differences(inverse, q, qd, qdd, by=1), 1e-11)
@@ -113,16 +113,16 @@ def test_pinocchio_has_the_same_derivatives_of_trees(n: int, seed: int, floating
     model, mechanism = pinocchio_of(tree), tree.mechanism()
     data, tau = model.createData(), pin.rnea(model, model.createData(), q, qd, qdd)
     pin.computeRNEADerivatives(model, data, q, qd, qdd)
-    by_q, by_qd, M = find("inverse_dynamics_derivatives")(mechanism, list(q), list(qd), list(qdd))
+    by_q, by_qd, M = find_formulation("inverse_dynamics_derivatives")(mechanism, list(q), list(qd), list(qdd))
     close(by_q, data.dtau_dq, 1e-13)
     close(by_qd, data.dtau_dv, 1e-13)
     condition = np.linalg.cond(M)
     pin.computeABADerivatives(model, data, q, qd, tau)
-    by_q, by_qd, inverse = find("forward_dynamics_derivatives")(mechanism, list(q), list(qd), list(tau))
+    by_q, by_qd, inverse = find_formulation("forward_dynamics_derivatives")(mechanism, list(q), list(qd), list(tau))
     close(by_q, data.ddq_dq, 1e-14 * condition)
     close(by_qd, data.ddq_dv, 1e-14 * condition)
     close(inverse, np.linalg.inv(M), 1e-14 * condition)
-    coriolis = find("coriolis_matrix")(mechanism, list(q), list(qd))
+    coriolis = find_formulation("coriolis_matrix")(mechanism, list(q), list(qd))
     close(coriolis @ qd, pin.computeCoriolisMatrix(model, data, q, qd) @ qd, 1e-13)
 
 
@@ -147,10 +147,12 @@ def test_derivatives_by_q_are_along_its_tangent() -> None:
         mechanism = tree.mechanism(mpmath.mpf)
         x, v, a = ([mpmath.mpf(number) for number in column] for column in (q, qd, qdd))
         x[6] = mpmath.sqrt(1 - x[3] ** 2 - x[4] ** 2 - x[5] ** 2)
-        by_q = np.array(find("inverse_dynamics_derivatives")(mechanism, x, v, a)[0])
+        by_q = np.array(find_formulation("inverse_dynamics_derivatives")(mechanism, x, v, a)[0])
         T = np.array(tangent(mechanism, x))
         for j in range(tree.n):
-            sides = [find("inverse_dynamics")(mechanism, list(x + s * STEP * T[:, j]), v, a) for s in (1, -1)]
+            sides = [
+                find_formulation("inverse_dynamics")(mechanism, list(x + s * STEP * T[:, j]), v, a) for s in (1, -1)
+            ]
             slope = [(ahead - behind) / (2 * STEP) for ahead, behind in zip(*sides, strict=True)]
             close(by_q[:, j], slope, 1e-25)
 
@@ -158,8 +160,11 @@ def test_derivatives_by_q_are_along_its_tangent() -> None:
 def test_between_branches_nothing_is_computed() -> None:
     tree, _ = tree_state(7, 4, True)
     mechanism = tree.mechanism()
-    n, rows = mechanism.coordinates, {drive.terms[0][0]: i for i, drive in reversed([*enumerate(mechanism.drives)])}
-    ways = {c: {mechanism.drives[k].terms[0][0] for k in mechanism.inward_from(i)} for c, i in rows.items()}
+    n, rows = (
+        mechanism.coordinate_count,
+        {drive.terms[0][0]: i for i, drive in reversed([*enumerate(mechanism.couplings)])},
+    )
+    ways = {c: {mechanism.couplings[k].terms[0][0] for k in mechanism.inward_from(i)} for c, i in rows.items()}
     apart = [i * n + j for i in range(n) for j in range(n) if i not in ways[j] and j not in ways[i]]
     assert len(apart) > n
     for problem, matrices in (("inverse_dynamics_derivatives", 3), ("coriolis_matrix", 1)):

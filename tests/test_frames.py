@@ -13,7 +13,7 @@ import pytest
 from conftest import close
 
 import armwright as aw
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.mechanism import Mechanism
 from armwright.model import canonical, frame_change, urdf
 from armwright.model.description import Description
@@ -83,10 +83,10 @@ def test_what_is_counted_in_the_frames_of_the_file_is_this_robot(name: str) -> N
     rotors = [j.armature * a for j, a in zip(arm.joints, state[2], strict=True)]
     expected = arm.inverse_dynamics(*state) - friction - rotors
     placed = frames.placed_chain(mechanism.placed, arm.gravity)
-    close(find("inverse_dynamics", frames.PUBLISHED)(placed, *state.tolist()), expected, 1e-10)
+    close(find_formulation("inverse_dynamics", frames.PUBLISHED)(placed, *state.tolist()), expected, 1e-10)
     for formulation, euler in frames.ON_BASE_PARAMETERS:
         on_base = frames._regrouped(placed, euler)
-        close(find("inverse_dynamics", formulation)(on_base, *state.tolist()), expected, 1e-10)
+        close(find_formulation("inverse_dynamics", formulation)(on_base, *state.tolist()), expected, 1e-10)
 
 
 def turned(axis: int, angle: float) -> np.ndarray:
@@ -141,10 +141,10 @@ def test_frames_never_cost_digits(name: str, change: Callable[[int, float], np.n
 def same_as_pinocchio(mechanism: Mechanism, model: pin.Model, state: np.ndarray, length: float) -> None:
     data, numbers = model.createData(), state.tolist()
     full = np.triu(pin.crba(model, data, state[0]))
-    close(find("inverse_dynamics")(mechanism, *numbers), pin.rnea(model, data, *state), 1e-13)
-    close(find("mass_matrix")(mechanism, numbers[0]), full + np.triu(full, 1).T, 1e-13)
+    close(find_formulation("inverse_dynamics")(mechanism, *numbers), pin.rnea(model, data, *state), 1e-13)
+    close(find_formulation("mass_matrix")(mechanism, numbers[0]), full + np.triu(full, 1).T, 1e-13)
     pin.forwardKinematics(model, data, state[0])
-    tool = np.array(find("forward_kinematics")(mechanism, numbers[0]), dtype=float)
+    tool = np.array(find_formulation("forward_kinematics")(mechanism, numbers[0]), dtype=float)
     assert np.abs(tool - data.oMi[model.njoints - 1].homogeneous).max() <= 1e-13 * length
 
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import close, random_case, random_rotation
 
 import armwright as aw
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.function import Function
 from armwright.kinematics.search import Solver
 from armwright.kinematics.step import DAMPING, as_written, compiled
@@ -126,10 +126,10 @@ def test_the_jacobian_is_the_derivative_of_the_pose_and_has_the_derivative_it_sa
     with mpmath.workdps(60):
         mechanism = case.arm.mechanism(mpmath.mpf)
         q, qd = ([mpmath.mpf(x) for x in values] for values in (case.q, case.qd))
-        T = np.array(find("forward_kinematics")(mechanism, q), dtype=float)
-        Td = np.array(difference(lambda x: find("forward_kinematics")(mechanism, x), q, qd), dtype=float)
+        T = np.array(find_formulation("forward_kinematics")(mechanism, q), dtype=float)
+        Td = np.array(difference(lambda x: find_formulation("forward_kinematics")(mechanism, x), q, qd), dtype=float)
         rates = {
-            name: np.array(difference(lambda x, name=name: find(name)(mechanism, x), q, qd), dtype=float)
+            name: np.array(difference(lambda x, name=name: find_formulation(name)(mechanism, x), q, qd), dtype=float)
             for name in ("jacobian", "tip_jacobian")
         }
     spin = Td[:3, :3] @ T[:3, :3].T

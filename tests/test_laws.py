@@ -10,7 +10,7 @@ from conftest import EVERY, INVERSE, Case, close, random_case, random_rotation
 import armwright as aw
 from armwright.algebra import Symmetric, Vector
 from armwright.errors import InputError
-from armwright.formulations import find, problem_of
+from armwright.formulations import find_formulation, problem_of
 from armwright.formulations.parts.coordinates import tangent
 from armwright.formulations.quantities.coriolis import coriolis_matrix
 from armwright.formulations.quantities.energy import kinetic_energy, potential_energy
@@ -66,7 +66,7 @@ def test_mass_matrix_is_symmetric_positive_definite(n: int, seed: int) -> None:
 @every_case
 def test_mass_matrix_rate_less_twice_coriolis_matrix_is_skew(n: int, seed: int) -> None:
     mechanism, q, qd, _ = exact(random_case(n, seed))
-    rate = slope(lambda q: find("mass_matrix")(mechanism, q), q, qd)
+    rate = slope(lambda q: find_formulation("mass_matrix")(mechanism, q), q, qd)
     skew = rate - 2 * np.array(coriolis_matrix(mechanism, q, qd), dtype=object)
     assert np.abs(skew + skew.T).max() < mpmath.mpf("1e-35")
 
@@ -81,17 +81,23 @@ def test_the_coriolis_matrix_of_a_tree_with_balls(n: int, seed: int) -> None:
     for ball in tree.balls:
         q[ball.unit_vector] = [x / mpmath.norm(q[ball.unit_vector]) for x in q[ball.unit_vector]]
     direction = np.array(tangent(mechanism, q)) @ qd
-    C = np.array(find("coriolis_matrix")(mechanism, q, qd), dtype=object)
-    skew = slope(lambda q: find("mass_matrix")(mechanism, q), q, direction) - 2 * C
+    C = np.array(find_formulation("coriolis_matrix")(mechanism, q, qd), dtype=object)
+    skew = slope(lambda q: find_formulation("mass_matrix")(mechanism, q), q, direction) - 2 * C
     assert np.abs(skew + skew.T).max() < mpmath.mpf("1e-30")
-    parts = C @ qd + np.array(find("gravity_torque")(mechanism, q)), find("bias")(mechanism, q, qd)
+    parts = (
+        C @ qd + np.array(find_formulation("gravity_torque")(mechanism, q)),
+        find_formulation("bias")(mechanism, q, qd),
+    )
     assert np.abs(parts[0] - parts[1]).max() < mpmath.mpf("1e-50")
 
 
 @every_case
 def test_coriolis_matrix_is_that_of_christoffel_symbols(n: int, seed: int) -> None:
     mechanism, q, qd, _ = exact(random_case(n, seed))
-    dM = [slope(lambda q: find("mass_matrix")(mechanism, q), q, unit) for unit in np.eye(n, dtype=int).tolist()]
+    dM = [
+        slope(lambda q: find_formulation("mass_matrix")(mechanism, q), q, unit)
+        for unit in np.eye(n, dtype=int).tolist()
+    ]
     C = np.array(coriolis_matrix(mechanism, q, qd), dtype=object)
     for j in range(n):
         for k in range(n):
@@ -120,14 +126,14 @@ def test_power_in_is_rate_of_energy(n: int, seed: int) -> None:
         return kinetic_energy(mechanism, position, along(qd, qdd, t)) + potential_energy(mechanism, position)
 
     rate = (energy(STEP) - energy(-STEP)) / (2 * STEP)
-    power = sum(t * v for t, v in zip(find("inverse_dynamics")(mechanism, q, qd, qdd), qd, strict=True))
+    power = sum(t * v for t, v in zip(find_formulation("inverse_dynamics")(mechanism, q, qd, qdd), qd, strict=True))
     assert abs(rate - power) < mpmath.mpf("1e-35") * (1 + abs(power))
 
 
 @every_case
 def test_gravity_torque_is_gradient_of_potential_energy(n: int, seed: int) -> None:
     mechanism, q, _, _ = exact(random_case(n, seed))
-    gravity = find("bias")(mechanism, q, [0] * n)
+    gravity = find_formulation("bias")(mechanism, q, [0] * n)
     for torque, unit in zip(gravity, np.eye(n, dtype=int).tolist(), strict=True):
         assert abs(slope(lambda q: potential_energy(mechanism, q), q, unit) - torque) < mpmath.mpf("1e-35")
 
@@ -146,7 +152,7 @@ def test_friction_dissipates(n: int, seed: int) -> None:
 def moving(mechanism, q, qd, qdd):
     """Poses of the links along q + qd t + qdd t^2 / 2, as arrays, at t = 0, and their first and second rates."""
     poses = [
-        np.array(find("link_poses")(mechanism, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)
+        np.array(find_formulation("link_poses")(mechanism, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)
         for t in (-SMALL, 0 * SMALL, SMALL)
     ]
     behind, here, ahead = poses
@@ -179,14 +185,14 @@ def test_gibbs_function_is_half_the_mass_of_points_times_their_acceleration_squa
     case = frictionless(n, seed)
     mechanism, q, qd, qdd = exact(case)
     poses, _, rates = moving(mechanism, q, qd, qdd)
-    spins = np.array(find("partial_velocities")(mechanism, q), dtype=object)[:, 3:] @ qd
+    spins = np.array(find_formulation("partial_velocities")(mechanism, q), dtype=object)[:, 3:] @ qd
     total = sum(j.armature * a * a for j, a in zip(mechanism.joints, qdd, strict=True)) / 2
     for link, pose, rate, w in zip(mechanism.links, poses, rates, spins, strict=True):
         points = (rate[:3] @ cloud(link).T).T - np.array(case.arm.gravity)
         total = total + link.mass / 12 * np.sum(points * points)
         in_link = pose[:3, :3].T @ w
         total = total - (w @ w) * Vector(*in_link).dot(link.inertia @ Vector(*in_link)) / 2
-    G = find("gibbs_function")(mechanism, q, qd, qdd)
+    G = find_formulation("gibbs_function")(mechanism, q, qd, qdd)
     assert abs(G - total) < 1e-12 * abs(total)
     close(case.arm.gibbs_function(*case.state), float(G), 1e-12)
 
@@ -195,11 +201,11 @@ def test_gibbs_function_is_half_the_mass_of_points_times_their_acceleration_squa
 def test_torque_is_the_gradient_and_mass_matrix_the_hessian_of_the_gibbs_function(n: int, seed: int) -> None:
     case = frictionless(n, seed)
     mechanism, q, qd, qdd = exact(case)
-    tau, M = find("inverse_dynamics")(mechanism, q, qd, qdd), find("mass_matrix")(mechanism, q)
+    tau, M = find_formulation("inverse_dynamics")(mechanism, q, qd, qdd), find_formulation("mass_matrix")(mechanism, q)
 
     def gradient(at):
         units = np.eye(n, dtype=int).tolist()
-        return [slope(lambda x: find("gibbs_function")(mechanism, q, qd, x), at, unit) for unit in units]
+        return [slope(lambda x: find_formulation("gibbs_function")(mechanism, q, qd, x), at, unit) for unit in units]
 
     small = mpmath.mpf("1e-30")
     assert all(abs(g - t) < small * (1 + abs(t)) for g, t in zip(gradient(qdd), tau, strict=True))
@@ -212,7 +218,7 @@ def test_torque_is_the_gradient_and_mass_matrix_the_hessian_of_the_gibbs_functio
 def test_partial_velocities_times_rates_are_the_velocities_of_the_links(n: int, seed: int) -> None:
     mechanism, q, qd, _ = exact(random_case(n, seed))
     poses, rates, _ = moving(mechanism, q, qd, [0] * n)
-    found = np.array(find("partial_velocities")(mechanism, q), dtype=object) @ qd
+    found = np.array(find_formulation("partial_velocities")(mechanism, q), dtype=object) @ qd
     for link, pose, rate, velocity in zip(mechanism.links, poses, rates, found, strict=True):
         spin = rate[:3, :3] @ pose[:3, :3].T
         expected = [*of_centre(rate, link), spin[2, 1], spin[0, 2], spin[1, 0]]
@@ -225,11 +231,13 @@ def test_inertia_forces_on_partial_velocities_are_the_torque(n: int, seed: int) 
     mechanism, q, qd, qdd = exact(random_case(n, seed))
     poses, _, rates = moving(mechanism, q, qd, qdd)
     spins = [
-        np.array(find("partial_velocities")(mechanism, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)[:, 3:]
+        np.array(
+            find_formulation("partial_velocities")(mechanism, along(along(q, qd, t), qdd, t * t / 2)), dtype=object
+        )[:, 3:]
         @ along(qd, qdd, t)
         for t in (-STEP, STEP)
     ]
-    partial = np.array(find("partial_velocities")(mechanism, q), dtype=object)
+    partial = np.array(find_formulation("partial_velocities")(mechanism, q), dtype=object)
     gravity = mechanism.base.rotation @ mechanism.gravity
     tau = np.zeros(n, dtype=object)
     for i, (link, pose, rate, columns) in enumerate(zip(mechanism.links, poses, rates, partial, strict=True)):
@@ -237,15 +245,17 @@ def test_inertia_forces_on_partial_velocities_are_the_torque(n: int, seed: int) 
         inertia = R @ np.array(link.inertia.matrix, dtype=object) @ R.T
         force = link.mass * (of_centre(rate, link) - np.array(gravity))
         tau = tau + columns[:3].T @ force + columns[3:].T @ (inertia @ wd + np.cross(w, inertia @ w))
-    close(tau, find("inverse_dynamics")(mechanism, q, qd, qdd), 1e-13)
+    close(tau, find_formulation("inverse_dynamics")(mechanism, q, qd, qdd), 1e-13)
 
 
 @every_case
 def test_convective_accelerations_are_those_of_links_whose_joints_keep_their_speed(n: int, seed: int) -> None:
     mechanism, q, qd, _ = exact(random_case(n, seed))
     poses, _, rates = moving(mechanism, q, qd, [0] * n)
-    spin_rates = slope(lambda q: np.array(find("partial_velocities")(mechanism, q), dtype=object)[:, 3:] @ qd, q, qd)
-    found = np.array(find("convective_accelerations")(mechanism, q, qd), dtype=object)
+    spin_rates = slope(
+        lambda q: np.array(find_formulation("partial_velocities")(mechanism, q), dtype=object)[:, 3:] @ qd, q, qd
+    )
+    found = np.array(find_formulation("convective_accelerations")(mechanism, q, qd), dtype=object)
     for link, pose, rate, turning, rows in zip(mechanism.links, poses, rates, spin_rates, found, strict=True):
         expected = [turning, rate[:3, 3], of_centre(rate, link)]
         assert np.abs(rows @ pose[:3, :3].T - np.array(expected)).max() < 1e-14 * (1 + np.abs(rows).max())
@@ -280,7 +290,9 @@ def test_torque_is_linear_in_the_ten_inertial_parameters(n: int, seed: int) -> N
         one, two, sum_ = (np.array(f(mechanism, *state)) for mechanism in (first, second, both))
         scale = max(np.abs(one).max(), np.abs(two).max())
         assert np.abs(one + two - sum_).max() < 1e-12 * scale
-    close(INVERSE[0](case.arm.mechanism(), *state), find("inverse_dynamics", "khalil")(first, *state), 1e-12)
+    close(
+        INVERSE[0](case.arm.mechanism(), *state), find_formulation("inverse_dynamics", "khalil")(first, *state), 1e-12
+    )
 
 
 def test_formulations_that_need_a_centre_of_mass_say_so() -> None:

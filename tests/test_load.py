@@ -15,7 +15,7 @@ import armwright as aw
 from armwright.check import check
 from armwright.errors import LockedWarning, ModelWarning, TipWarning
 from armwright.files import contents
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.model import toml_lines, xml_writer
 from armwright.model.records import Frame
 from armwright.model.tree import MAX_JOINTS
@@ -242,7 +242,7 @@ def test_idle_joints_are_the_same_in_the_matrix_and_in_the_recursion() -> None:
     for seed in range(300):
         chain_ = degenerate(seed).mechanism()
         q = np.random.default_rng(seed).uniform(-1, 1, chain_.n).tolist()
-        found = massless_by_matrix(np.array(find("mass_matrix")(chain_, q), dtype=float))
+        found = massless_by_matrix(np.array(find_formulation("mass_matrix")(chain_, q), dtype=float))
         assert massless_by_recursion(chain_, q) == found, seed
         singular += bool(found)
     assert 50 < singular < 250

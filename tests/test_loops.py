@@ -257,7 +257,7 @@ def test_every_formulation_feels_the_loop(make: Callable[..., aw.Robot], formula
     arm = make()
     q = np.array(MECHANISMS[arm.name][2])
     qd, qdd = np.random.default_rng(1).uniform(-1, 1, (2, *q.shape))
-    if not formulation.together:
+    if not formulation.solves_coupled:
         with pytest.raises(aw.InputError, match="joints that move together"):
             arm.forward_dynamics(q, qd, qdd, formulation=formulation.name)
         return
@@ -791,7 +791,9 @@ def test_loops_held_by_forces_are_proved_where_they_are_closed(kind: str, tmp_pa
 
 
 def test_a_robot_without_held_loops_has_no_forces_of_them() -> None:
-    with pytest.raises(aw.InputError, match="constraint_forces is of loops that forces hold, and this robot has none"):
+    with pytest.raises(
+        aw.InputError, match="constraint_forces is about loops closed by forces, and this robot has none"
+    ):
         aw.load("puma560").constraint_forces(*np.zeros((3, 6)))
     with pytest.raises(
         aw.InputError, match=r"dependent = \[\] in its \[\[loop\]\], or with_loop\(..., dependent=\[\]\)"

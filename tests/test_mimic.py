@@ -25,7 +25,7 @@ class Coupled:
     def __init__(self, arm: aw.Robot, seed: int = 0) -> None:
         self.arm, self.free = arm, arm.without_couplings()
         self.G, offsets = np.zeros((self.free.n, arm.n)), np.zeros(self.free.n)
-        for i, drive in enumerate(arm.drives):
+        for i, drive in enumerate(arm.couplings):
             ((coordinate, factor),) = drive.terms
             self.G[i, coordinate], offsets[i] = factor, drive.offset
         rng = np.random.default_rng(seed)
@@ -41,7 +41,7 @@ def pair(request: pytest.FixtureRequest) -> Coupled:
 
 def test_a_chain_counts_its_coordinates(pair: Coupled) -> None:
     arm = pair.arm
-    assert (arm.n, len(arm.joints), len(arm.rows), len(arm.links), arm.mechanism().coordinates) == (4, 4, 7, 7, 4)
+    assert (arm.n, len(arm.joints), len(arm.rows), len(arm.links), arm.mechanism().coordinate_count) == (4, 4, 7, 7, 4)
     assert [row.name for row in arm.rows] == [f"joint{i}" for i in range(1, 8)]
     assert arm.followers[1].mimic == Mimic("joint1", -3.0, 0.7, 3)  # by way of joint3
     assert "3 following" in repr(arm)
@@ -54,7 +54,7 @@ def test_every_formulation_feels_the_followers(pair: Coupled, formulation: Formu
     arm, G = pair.arm, pair.G
     q, qd, qdd = pair.state
     Q, Qd, Qdd = pair.all
-    if not formulation.together:
+    if not formulation.solves_coupled:
         with pytest.raises(aw.InputError, match=r"joints that move together; .*'composite_body'"):
             arm.forward_dynamics(q, qd, qdd, formulation=formulation.name)
         return

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.formulations import PROBLEMS, find
+from armwright.formulations import PROBLEMS, find_formulation
 from armwright.study import papers
 from armwright.study.operation_counts import formula
 from armwright.study.papers import Study, Verdict, mata2002
@@ -122,7 +122,7 @@ def test_a_tolerance_that_is_relative_alone_takes_as_many_evaluations_as_printed
 
 
 def test_equation_21_is_a_formulation_of_order_n_cubed() -> None:
-    assert formula(find("mass_matrix", "gibbs_hessian")) == ("n^3+21n^2-47n+29", "n^3+14n^2-27n+12")
+    assert formula(find_formulation("mass_matrix", "gibbs_hessian")) == ("n^3+21n^2-47n+29", "n^3+14n^2-27n+12")
     arm = aw.load("stanford")
     q = np.random.default_rng(2).normal(size=(10, arm.n))
     np.testing.assert_allclose(

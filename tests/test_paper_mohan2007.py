@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.formulations import denoc, find
+from armwright.formulations import denoc, find_formulation
 from armwright.formulations.parts.spatial import Pair
 from armwright.study import crossing, papers
 from armwright.study.operation_counts import count_without_bias
@@ -181,7 +181,7 @@ def test_the_code_of_the_page_runs() -> None:
 
 @pytest.mark.parametrize("name", ["denoc", "articulated_body", "composite_body", "equilibrium"])
 def test_counts_beyond_the_fitted_sizes_are_those_of_a_trace(name: str) -> None:
-    cost = crossing.general(find("forward_dynamics", name), 11)
+    cost = crossing.general(find_formulation("forward_dynamics", name), 11)
     for n in (1, 2, 9, 11):
         counted = aw.count_operations("forward_dynamics", name, joints=n)
         assert cost.products[n - 1] == counted.multiplications + counted.divisions
@@ -190,7 +190,8 @@ def test_counts_beyond_the_fitted_sizes_are_those_of_a_trace(name: str) -> None:
 
 def test_o_n_overtakes_between_eight_and_twelve_joints() -> None:
     denoc_, articulated, composite = (
-        crossing.general(find("forward_dynamics", name), 40) for name in ("denoc", "articulated_body", "composite_body")
+        crossing.general(find_formulation("forward_dynamics", name), 40)
+        for name in ("denoc", "articulated_body", "composite_body")
     )
     for winner in (denoc_, articulated):
         found = crossing.crossing(winner, composite)
@@ -222,7 +223,7 @@ def test_a_few_joints_are_timed_each_way(monkeypatch: pytest.MonkeyPatch) -> Non
     timings = list(crossing.measured())
     assert {t.kind for t in timings} == {"straight code", "loop", "NumPy"}
     assert all(seconds > 0 for t in timings for seconds in t.seconds)
-    cost = crossing.special(find("mass_matrix", "denoc"), "planar", 3)
+    cost = crossing.special(find_formulation("mass_matrix", "denoc"), "planar", 3)
     assert "Forward dynamics: measured" in crossing.Race((cost,), tuple(timings)).page()
 
 

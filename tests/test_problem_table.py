@@ -15,8 +15,8 @@ from conftest import ASKED, HERE, MASSLESS, POINT, close, led, random_case
 
 import armwright as aw
 from armwright.backends.interface import backend
-from armwright.formulations import FORMULATIONS, PROBLEMS, default_for, find, problem_of
-from armwright.formulations.problem import MEANING
+from armwright.formulations import FORMULATIONS, PROBLEMS, default_for, find_formulation, problem_of
+from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.function import Function
 from armwright.graph import Graph
 from armwright.graph.program import Program
@@ -31,7 +31,7 @@ LONG = random_case(26, 1, actuators=True)
 ARM, LED = CASE.arm, led(3)
 LOADS = {"tip_wrench": CASE.tip_wrench, "link_wrenches": CASE.link_wrenches}
 COMPILED = [target for target in HERE if target != "python"]
-LOOPED = [name for name, record in PROBLEMS.items() if record.loop is not None]
+LOOPED = [name for name, record in PROBLEMS.items() if record.chain_sweep is not None]
 BATCH = np.random.default_rng(0).uniform(-1, 1, (3, 2, 3, 5))
 FEW = np.random.default_rng(1).uniform(-1, 1, (3, 3, 26))
 
@@ -47,7 +47,7 @@ def state_of(name: str, states: np.ndarray, dtype: str = "float64") -> list[np.n
 
 def rounding(name: str, arm: aw.Robot, q: np.ndarray, dtype: str = "float64") -> float:
     """What rounding may make of a result: more where a matrix is solved with."""
-    condition = np.linalg.cond(arm.mass_matrix(q)).max() if problem_of(name).solves else 10.0
+    condition = np.linalg.cond(arm.mass_matrix(q)).max() if problem_of(name).solves_mass_matrix else 10.0
     return 100 * float(np.finfo(dtype).eps) * max(float(condition), 10.0)
 
 
@@ -57,15 +57,15 @@ def rounding(name: str, arm: aw.Robot, q: np.ndarray, dtype: str = "float64") ->
 def test_every_problem_has_what_its_record_names(problem_name: str) -> None:
     record = problem_of(problem_name)
     assert PROBLEMS[record.name] is record and record.about
-    assert set(record.arguments) <= set(MEANING)
-    assert find(problem_name) == find(problem_name, record.default)
-    assert default_for(problem_name, LED.mechanism()).together
+    assert set(record.arguments) <= set(ARGUMENT_MEANINGS)
+    assert find_formulation(problem_name) == find_formulation(problem_name, record.default)
+    assert default_for(problem_name, LED.mechanism()).solves_coupled
     for candidate in record.candidates:
-        found = find(problem_name, candidate.formulation)
+        found = find_formulation(problem_name, candidate.formulation)
         assert found.any_link or not candidate.tensor
-    if record.loop is not None:
-        assert find(problem_name, record.loop.formulation) in aw.formulations(record.name)
-        assert record.loop.sweeps in LONG_MECHANISMS
+    if record.chain_sweep is not None:
+        assert find_formulation(problem_name, record.chain_sweep.formulation) in aw.formulations(record.name)
+        assert record.chain_sweep.sweeps in LONG_MECHANISMS
 
 
 def test_problems_and_formulations_are_of_each_other() -> None:
@@ -130,7 +130,7 @@ def test_wrenches_count_where_the_record_says_so(problem_name: str, target: str)
             with pytest.raises(aw.InputError, match=re.escape(message)):
                 f(*state, **loads)
         return
-    meant = aw.compile(ARM, problem_name, find(problem_name).name, target="python")
+    meant = aw.compile(ARM, problem_name, find_formulation(problem_name).name, target="python")
     expected, tolerance = meant(*state, **LOADS), rounding(problem_name, ARM, BATCH[0])
     close(f(*state, **LOADS), expected, tolerance)
     parts = [f(*state, **{name: x}) for name, x in LOADS.items()]
@@ -144,7 +144,7 @@ def test_a_function_is_pickled_by_what_was_asked(problem_name: str) -> None:
         assert getattr(again, name) == getattr(f, name)
     state = state_of(problem_name, BATCH, "float32")
     assert np.array_equal(again(*state), f(*state))
-    assert pickle.loads(pickle.dumps(find(problem_name))) == find(problem_name)
+    assert pickle.loads(pickle.dumps(find_formulation(problem_name))) == find_formulation(problem_name)
 
 
 def test_counts_are_those_of_the_default(problem_name: str) -> None:
@@ -196,7 +196,7 @@ def test_no_other_problem_takes_a_number() -> None:
 def test_a_singular_matrix_is_said_by_what_solves_with_it(problem_name: str, target: str, rows: list[dict]) -> None:
     f = aw.compile(aw.Robot.from_dh(rows, "modified"), problem_name, target=target)
     state = state_of(problem_name, np.array([[[0.2, 0.0]], [[0.0, 0.0]], [[1.0, 0.0]]]))
-    if problem_of(problem_name).solves:
+    if problem_of(problem_name).solves_mass_matrix:
         with pytest.raises(aw.SingularError, match="the mass matrix is singular"):
             f(*state)
     else:
@@ -210,10 +210,10 @@ def test_the_form_follows_from_the_record(problem_name: str) -> None:
     record = problem_of(problem_name)
     longest = max_unrolled_joints(record)
     assert longest == min(
-        evaluation_strategy.MAX_UNROLLED_JOINTS, record.unrolled or evaluation_strategy.MAX_UNROLLED_JOINTS
+        evaluation_strategy.MAX_UNROLLED_JOINTS, record.max_unrolled_joints or evaluation_strategy.MAX_UNROLLED_JOINTS
     )
     short, longer = (aw.random_robot(n, 1) for n in (longest, longest + 1))
-    beyond = EvaluationStrategy.WRITTEN if record.loop is None else EvaluationStrategy.LOOP
+    beyond = EvaluationStrategy.WRITTEN if record.chain_sweep is None else EvaluationStrategy.LOOP
     assert (strategy_of(record, short), strategy_of(record, longer)) == (EvaluationStrategy.STRAIGHT, beyond)
     assert (
         strategy_of(record, longer, chosen=True)
@@ -222,7 +222,7 @@ def test_the_form_follows_from_the_record(problem_name: str) -> None:
     )
     smooth = longer.map_joints(lambda joint: replace(joint, smooth=0.1))
     assert strategy_of(record, smooth) == strategy_of(record, led(1, links=longest + 1)) == EvaluationStrategy.WRITTEN
-    sooner = EvaluationStrategy.STRAIGHT if record.loop is None else EvaluationStrategy.LOOP
+    sooner = EvaluationStrategy.STRAIGHT if record.chain_sweep is None else EvaluationStrategy.LOOP
     assert [strategy_of(record, short, slower=n) for n in (longest, longest + 1)] == [
         sooner,
         EvaluationStrategy.STRAIGHT,
@@ -265,7 +265,7 @@ def test_a_tree_is_never_sent_into_the_loop_of_a_chain(problem_name: str) -> Non
 @pytest.mark.parametrize("target", HERE)
 def test_a_long_chain_has_every_problem(problem_name: str, target: str) -> None:
     arm, f, state = LONG.arm, asked(LONG.arm, problem_name, target), state_of(problem_name, FEW)
-    if find(problem_name).traced:
+    if find_formulation(problem_name).traced:
         with pytest.raises(aw.InputError, match=f"derivatives are for up to 24 joints; {arm.name} has 26"):
             f(*state)
         return
@@ -280,7 +280,7 @@ def test_a_long_chain_has_every_problem(problem_name: str, target: str) -> None:
         f(*state)
     some, good = f(*state, raises=False)
     assert good.tolist() == [True, False, True] and np.isnan(some[1]).all() and np.array_equal(some[good], got[good])
-    if problem_of(problem_name).loop is None:
+    if problem_of(problem_name).chain_sweep is None:
         with pytest.raises(aw.InputError, match=f"{re.escape(problem_name)} is compiled for up to .*it has no source"):
             _ = f.source
 
@@ -290,13 +290,13 @@ def test_a_long_chain_has_every_problem(problem_name: str, target: str) -> None:
 def test_a_loop_takes_wrenches_and_single_precision(name: str, target: str) -> None:
     """One wrench for the tool of all states, others for the links of each."""
     arm, f, state, record = LONG.arm, asked(LONG.arm, name, target), state_of(name, FEW), PROBLEMS[name]
-    assert f.source and f.formulation.name == record.loop.formulation
+    assert f.source and f.formulation.name == record.chain_sweep.formulation
     single = asked(arm, name, target, "float32")(*(x.astype("float32") for x in state))
     assert single.dtype == np.float32
     close(single, f(*state), rounding(name, arm, FEW[0], "float32"))
     if record.wrenches:
         both = {"tip_wrench": LONG.tip_wrench, "link_wrenches": np.random.default_rng(2).normal(size=(3, 26, 6))}
-        meant = aw.compile(arm, name, find(name).name)
+        meant = aw.compile(arm, name, find_formulation(name).name)
         for loads in (both, *({key: x} for key, x in both.items())):
             close(f(*state, **loads), meant(*state, **loads), rounding(name, arm, FEW[0]))
 

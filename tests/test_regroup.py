@@ -9,7 +9,7 @@ from conftest import close, random_case
 
 import armwright as aw
 from armwright.algebra import Vector
-from armwright.formulations import PROBLEMS, find, problem_of
+from armwright.formulations import PROBLEMS, find_formulation, problem_of
 from armwright.graph import Graph, count
 from armwright.graph.interpret import interpret
 from armwright.mechanism import Mechanism, Wrench
@@ -25,7 +25,7 @@ TAKES_ANY_LINK = [  # potential energy changes by a constant, a regressor does n
     if f.any_link
     and not f.traced
     and f.problem not in ("potential_energy", "regressor")
-    and not PROBLEMS[f.problem].held
+    and not PROBLEMS[f.problem].constrained
 ]
 CASES = [
     (p.name, c.formulation, c.tensor)
@@ -83,7 +83,7 @@ def test_better_frames_give_the_same_dynamics(n: int, seed: int) -> None:
     state = rng.uniform(-2, 2, (3, n)).tolist()
     tip = Wrench(*(Vector(*x) for x in rng.normal(size=(2, 3)).tolist()))
     for problem, name, _ in CASES:
-        f = find(problem, name)
+        f = find_formulation(problem, name)
         arguments = state[: len(problem_of(problem).arguments)]
         condition = np.linalg.cond(arm.mass_matrix(state[0])) if problem == "forward_dynamics" else 10.0
         expected = f(mechanism, *arguments, loads=mechanism.wrenches(tip))
@@ -101,10 +101,10 @@ def test_what_is_compiled_is_the_robot_that_was_given(
     for seed in range(4):
         arm = parallel_rows(6, seed)
         asked = TraceRequest(problem, arm, loads)
-        program = trace(find(problem, name), asked, TraceChoice(name, tensor)).program
+        program = trace(find_formulation(problem, name), asked, TraceChoice(name, tensor)).program
         rng = np.random.default_rng(seed)
         values = {str(x.key): float(rng.normal()) for _, inputs in program.arguments for x in inputs}
-        plain = trace(find(problem, name), asked).program
+        plain = trace(find_formulation(problem, name), asked).program
         condition = 1e4 if problem == "forward_dynamics" else 10.0
         close(interpret(program.outputs, values), interpret(plain.outputs, values), 1e-13 * condition)
 
@@ -138,7 +138,7 @@ def test_frames_of_axes_that_meet_stand_in_one_point(seed: int) -> None:
     assert leaving(met) is None or met.joints[together].d == 0
     state = rng.uniform(-2, 2, (3, 6)).tolist()
     tip = Wrench(*(Vector(*x) for x in rng.normal(size=(2, 3)).tolist()))
-    f = find("inverse_dynamics", "cartesian_tensor")
+    f = find_formulation("inverse_dynamics", "cartesian_tensor")
     close(f(met, *state, loads=met.wrenches(tip)), f(mechanism, *state, loads=mechanism.wrenches(tip)), 1e-12)
 
 

@@ -11,9 +11,9 @@ from mujoco_oracle import mass_matrix, mujoco, state_there, torques
 
 import armwright as aw
 from armwright.check.compare import compare
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.identify import estimate, estimate_payload, measurement, parameters, regressor
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.records import JointModel
 from armwright.robot import random_tree
 
@@ -39,7 +39,7 @@ def acting(arm: aw.Robot, seed: int, alike: bool = True) -> aw.Robot:
         own = dict(
             zip(("viscous", "rotor_inertia", "spring_stiffness"), rng.uniform(0.1, 2.0, 3).tolist(), strict=True)
         )
-        several = joint.kind in FREEDOMS
+        several = joint.kind in FREEDOMS_OF_KIND
         rest = float(rng.normal()) if not several or (joint.prismatic and joint.kind != "free") or not alike else 0.0
         curve = () if several else tuple(rng.normal(size=2).tolist())
         if several and (alike or not joint.prismatic):
@@ -315,8 +315,8 @@ def test_no_springs_cost_nothing() -> None:
         one = aw.count_operations(problem, robot=arm.with_springs({"panda_joint2": 5.0}))
         assert one.total - plain.total <= 4
     assert (
-        find("inverse_dynamics")(arm.mechanism(), *[[0.1] * 7] * 3)[0]
-        == find("inverse_dynamics")(arm.with_springs(rest=0.3).mechanism(), *[[0.1] * 7] * 3)[0]
+        find_formulation("inverse_dynamics")(arm.mechanism(), *[[0.1] * 7] * 3)[0]
+        == find_formulation("inverse_dynamics")(arm.with_springs(rest=0.3).mechanism(), *[[0.1] * 7] * 3)[0]
     )
 
 

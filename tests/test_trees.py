@@ -11,10 +11,10 @@ import armwright as aw
 from armwright import identify
 from armwright.algebra import Vector
 from armwright.errors import InputError
-from armwright.formulations import Formulation, find
+from armwright.formulations import Formulation, find_formulation
 from armwright.formulations.parts.coordinates import tangent
 from armwright.graph import Expr
-from armwright.mechanism import FREEDOMS, Wrench
+from armwright.mechanism import FREEDOMS_OF_KIND, Wrench
 from armwright.model.joint_types import COMPOUND_TYPES
 from armwright.robot import random_tree
 from armwright.study.peers.pinocchio import Pinocchio
@@ -129,7 +129,7 @@ def slope(mechanism, function, q, qd):
 
 
 def unit_rates(mechanism):
-    return np.eye(mechanism.coordinates, dtype=int).tolist()
+    return np.eye(mechanism.coordinate_count, dtype=int).tolist()
 
 
 def difference(got: list, expected: list) -> mpmath.mpf:
@@ -157,10 +157,10 @@ def test_fifty_digits_agree_to_1e_45(n: int, seed: int) -> None:
 def test_mass_matrix_is_symmetric_positive_definite_and_twice_kinetic_energy(n: int, seed: int) -> None:
     case = tree_case(n, seed, actuators=True)
     mechanism, q, qd, _ = exact(case)
-    M = np.array(find("mass_matrix")(mechanism, q), dtype=float)
+    M = np.array(find_formulation("mass_matrix")(mechanism, q), dtype=float)
     close(M, M.T, 1e-14)
     assert np.linalg.eigvalsh(M)[0] > 0
-    close(float(find("kinetic_energy")(mechanism, q, qd)), case.qd @ M @ case.qd / 2, 1e-12)
+    close(float(find_formulation("kinetic_energy")(mechanism, q, qd)), case.qd @ M @ case.qd / 2, 1e-12)
 
 
 PLAIN = ("revolute", "prismatic", "helical", "cylindrical", "universal")
@@ -170,19 +170,26 @@ PLAIN = ("revolute", "prismatic", "helical", "cylindrical", "universal")
 def test_mass_matrix_rate_less_twice_coriolis_matrix_is_skew(n: int, seed: int) -> None:
     with mpmath.workdps(60):
         mechanism, q, qd, _ = exact(tree_case(n, seed, kinds=PLAIN, floating=False))
-        rate = slope(mechanism, lambda q: find("mass_matrix")(mechanism, q), q, qd)
-        skew = rate - 2 * np.array(find("coriolis_matrix")(mechanism, q, qd), dtype=object)
+        rate = slope(mechanism, lambda q: find_formulation("mass_matrix")(mechanism, q), q, qd)
+        skew = rate - 2 * np.array(find_formulation("coriolis_matrix")(mechanism, q, qd), dtype=object)
         assert np.abs(skew + skew.T).max() < mpmath.mpf("1e-30")
 
 
 @exactly
 def test_torque_is_inertia_coriolis_gravity_and_friction(n: int, seed: int) -> None:
     mechanism, q, qd, qdd = exact(tree_case(n, seed, kinds=PLAIN, floating=False))
-    parts = find("mass_matrix")(mechanism, q), find("coriolis_matrix")(mechanism, q, qd)
+    parts = find_formulation("mass_matrix")(mechanism, q), find_formulation("coriolis_matrix")(mechanism, q, qd)
     M, C = (np.array(part, dtype=float) for part in parts)
-    bias, g = (np.array(x, dtype=float) for x in (find("bias")(mechanism, q, qd), find("gravity_torque")(mechanism, q)))
+    bias, g = (
+        np.array(x, dtype=float)
+        for x in (find_formulation("bias")(mechanism, q, qd), find_formulation("gravity_torque")(mechanism, q))
+    )
     close(bias, C @ np.array(qd, float) + g, 1e-12)
-    close(np.array(find("inverse_dynamics")(mechanism, q, qd, qdd), float), M @ np.array(qdd, float) + bias, 1e-12)
+    close(
+        np.array(find_formulation("inverse_dynamics")(mechanism, q, qd, qdd), float),
+        M @ np.array(qdd, float) + bias,
+        1e-12,
+    )
 
 
 @exactly
@@ -194,11 +201,11 @@ def test_power_in_is_rate_of_energy(n: int, seed: int) -> None:
 
         def energy(t):
             position, rates = moved(mechanism, q, qd, t), along(qd, qdd, t)
-            potential = find("potential_energy")(mechanism, position)
-            return find("kinetic_energy")(mechanism, position, rates) + potential
+            potential = find_formulation("potential_energy")(mechanism, position)
+            return find_formulation("kinetic_energy")(mechanism, position, rates) + potential
 
         rate = (energy(STEP) - energy(-STEP)) / (2 * STEP)
-        power = sum(t * v for t, v in zip(find("inverse_dynamics")(mechanism, q, qd, qdd), qd, strict=True))
+        power = sum(t * v for t, v in zip(find_formulation("inverse_dynamics")(mechanism, q, qd, qdd), qd, strict=True))
         assert abs(rate - power) < mpmath.mpf("1e-30") * (1 + abs(power))
 
 
@@ -206,8 +213,8 @@ def test_power_in_is_rate_of_energy(n: int, seed: int) -> None:
 def test_gravity_torque_is_the_gradient_of_potential_energy_along_the_tangent(n: int, seed: int) -> None:
     with mpmath.workdps(60):
         mechanism, q, _, _ = exact(tree_case(n, seed))
-        for torque, unit in zip(find("gravity_torque")(mechanism, q), unit_rates(mechanism), strict=True):
-            rise = slope(mechanism, lambda q: find("potential_energy")(mechanism, q), q, unit)
+        for torque, unit in zip(find_formulation("gravity_torque")(mechanism, q), unit_rates(mechanism), strict=True):
+            rise = slope(mechanism, lambda q: find_formulation("potential_energy")(mechanism, q), q, unit)
             assert abs(rise - torque) < mpmath.mpf("1e-30") * (1 + abs(torque))
 
 
@@ -216,16 +223,18 @@ def test_jacobian_is_the_rate_of_the_tool_and_balances_its_wrench(n: int, seed: 
     case = tree_case(n, seed)
     with mpmath.workdps(60):
         mechanism, q, qd, _ = exact(case)
-        rate = slope(mechanism, lambda q: find("forward_kinematics")(mechanism, q), q, qd)
-        R = np.array(find("forward_kinematics")(mechanism, q), dtype=object)[:3, :3]
+        rate = slope(mechanism, lambda q: find_formulation("forward_kinematics")(mechanism, q), q, qd)
+        R = np.array(find_formulation("forward_kinematics")(mechanism, q), dtype=object)[:3, :3]
         spin = rate[:3, :3] @ R.T
-        twist = np.array(find("jacobian")(mechanism, q), dtype=object) @ qd
+        twist = np.array(find_formulation("jacobian")(mechanism, q), dtype=object) @ qd
         expected = [*rate[:3, 3], spin[2, 1], spin[0, 2], spin[1, 0]]
         assert difference(list(twist), expected) < 1e-14  # base and tool are rotations to so many digits
         load = mechanism.wrenches(Wrench(Vector(*case.tip_wrench[:3]), Vector(*case.tip_wrench[3:])))
-        still = [0] * mechanism.coordinates
-        held, free = (np.array(find("bias")(mechanism, q, still, loads=on)) for on in (load, mechanism.wrenches()))
-        J = np.array(find("tip_jacobian")(mechanism, q), dtype=object)
+        still = [0] * mechanism.coordinate_count
+        held, free = (
+            np.array(find_formulation("bias")(mechanism, q, still, loads=on)) for on in (load, mechanism.wrenches())
+        )
+        J = np.array(find_formulation("tip_jacobian")(mechanism, q), dtype=object)
         close(held - free, -J.T @ case.tip_wrench, 1e-12)
 
 
@@ -233,9 +242,13 @@ def test_jacobian_is_the_rate_of_the_tool_and_balances_its_wrench(n: int, seed: 
 def test_torque_is_linear_in_the_parameters(n: int, seed: int) -> None:
     """By the regressor, and by adding two robots of other links."""
     case = tree_case(n, seed, actuators=True)
-    Y = find("regressor")(case.arm.mechanism(), *(x.tolist() for x in case.state))
+    Y = find_formulation("regressor")(case.arm.mechanism(), *(x.tolist() for x in case.state))
     pi = identify.parameters(case.arm)
-    close(np.array(Y) @ pi, find("inverse_dynamics")(case.arm.mechanism(), *(x.tolist() for x in case.state)), 1e-12)
+    close(
+        np.array(Y) @ pi,
+        find_formulation("inverse_dynamics")(case.arm.mechanism(), *(x.tolist() for x in case.state)),
+        1e-12,
+    )
 
 
 # Compiled code
@@ -244,7 +257,7 @@ def test_torque_is_linear_in_the_parameters(n: int, seed: int) -> None:
 @pytest.mark.parametrize("problem", [name for name in ASKED if not name.endswith("derivatives")])
 def test_compiled_is_interpreted_is_as_written(problem: str) -> None:
     case = tree_case(3, 22, actuators=True, kinds=("revolute", "ball", "prismatic"))
-    chosen = find(problem)
+    chosen = find_formulation(problem)
     state, condition = state_of(chosen, case), 1.0
     exact = aw.compile(case.arm, problem)(*state)
     if problem.startswith("forward_dynamics"):
@@ -318,7 +331,7 @@ def test_twice_the_branches_is_less_than_twice_the_operations() -> None:
 # What is wrong, said
 
 
-@pytest.mark.parametrize("kind", FREEDOMS)
+@pytest.mark.parametrize("kind", FREEDOMS_OF_KIND)
 @pytest.mark.parametrize("target", ["cpu", "python"])
 def test_a_quaternion_that_is_not_unit_is_said_with_its_joint_and_length(kind: str, target: str) -> None:
     arm = random_tree(3, 4, kinds=("revolute", kind), floating=True)

@@ -20,8 +20,8 @@ import numpy as np
 
 from armwright.algebra import IDENTITY, ZERO, InverseRotation, Matrix, Rotation, Scalar, Symmetric, Vector, cos, sin
 from armwright.check.numbers import bare
-from armwright.formulations import find
-from armwright.formulations.composite_body import Body
+from armwright.formulations import find_formulation
+from armwright.formulations.composite_body import CompositeBody
 from armwright.graph import OperationCount, count
 from armwright.graph.expression import Graph
 from armwright.mechanism import AnyLink, Joint, Link, Mechanism
@@ -57,18 +57,18 @@ class Savings:
 def savings(placed: Sequence[FileJoint], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
     alone = TraceRequest("inverse_dynamics", bare(robot))
-    mechanism = replace(placed_chain(placed, robot.gravity), drives=robot.drives)
+    mechanism = replace(placed_chain(placed, robot.gravity), drives=robot.couplings)
     on_base = (_counted(name, _regrouped(mechanism, euler)) for name, euler in ON_BASE_PARAMETERS)
     return Savings(
         _counted(PUBLISHED, mechanism),
-        count(trace(find("inverse_dynamics", PUBLISHED), alone).program.outputs),
+        count(trace(find_formulation("inverse_dynamics", PUBLISHED), alone).program.outputs),
         min(on_base, key=lambda counted: counted.total),
         count(cheapest(alone).program.outputs),
     )
 
 
 def _counted(name: str, mechanism: Mechanism) -> OperationCount:
-    return count_on(mechanism, Graph(), find("inverse_dynamics", name))
+    return count_on(mechanism, Graph(), find_formulation("inverse_dynamics", name))
 
 
 class Turned(Rotation):
@@ -166,7 +166,7 @@ def _regrouped(mechanism: Mechanism, euler: bool) -> Mechanism:
     return replace(mechanism, links=tuple(links))
 
 
-def _to_parent(body: Body, joint: PlacedJoint) -> Body:
+def _to_parent(body: CompositeBody, joint: PlacedJoint) -> CompositeBody:
     """The parallel-axis rule after a turn; at the zero of the joint."""
     R, s = np.array(joint.turn, dtype=float), np.array(joint.shift, dtype=float)
     h, J = R @ np.array(body.h, dtype=float), R @ np.array(body.J.matrix, dtype=float) @ R.T
@@ -174,4 +174,4 @@ def _to_parent(body: Body, joint: PlacedJoint) -> Body:
     J = J + np.trace(across) * np.eye(3) - across
     moment = h + body.m * s
     six = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
-    return Body(body.m, Vector(*moment.tolist()), Symmetric(*map(float, six)))
+    return CompositeBody(body.m, Vector(*moment.tolist()), Symmetric(*map(float, six)))

@@ -63,7 +63,7 @@ ROOMS: dict[str, Room] = {
             "formulations/quantities/regressor.py": "identify",
             "formulations/quantities/derivatives.py": "derivatives",
             "formulations/parts/coordinates.py": "mimic agreement",
-            "formulations/parts/wrapped.py": "agreement laws mimic robot",
+            "formulations/parts/adapters.py": "agreement laws mimic robot",
             "formulations/problem.py": "problem_table robot agreement",
             "formulations/registry.py": "problem_table robot agreement",
             "formulations/*": "agreement laws scalars robot derivatives counts",

@@ -41,7 +41,7 @@ def functions(arm: aw.Robot, name: str) -> None:
         **{x: rng.uniform(-1, 1, (STATES, arm.n)) for x in ("qd", "qdd", "tau")},
     }
     for problem in PROBLEMS.values():
-        if problem.held:
+        if problem.constrained:
             continue
         asked = f"{problem.name}[1]" if problem.indexed else problem.name
         known = [f.name for f in FORMULATIONS if f.problem == problem.name] if arm.n <= MOST_FREEDOMS else [None]

@@ -47,7 +47,7 @@ def elementary(name: str) -> Callable[[Scalar], Scalar]:
 
 
 def _of_objects(*operands: Scalar) -> bool:
-    """Whether any is an array of scalars that NumPy does not know, such as traced ones, or meets one of them."""
+    """Return whether any operand is an array of traced scalars, or an array beside a traced scalar."""
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
     return bool(arrays) and (any(x.dtype == object for x in arrays) or any(hasattr(x, "select") for x in operands))
 
@@ -70,7 +70,7 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
 
 
 def _own(name: str, otherwise: Callable[[Scalar, Scalar], Scalar], x: Scalar, y: Scalar) -> Scalar:
-    """What either of two traced scalars does by its method of that name, and numbers by a function."""
+    """Apply the method of that name of either traced scalar, or a function to plain numbers."""
     if _of_objects(x, y):
         return np.frompyfunc(lambda a, b: _own(name, otherwise, a, b), 2, 1)(x, y)
     if hasattr(x, name):
@@ -241,6 +241,7 @@ IDENTITY = Matrix(Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1))
 
 
 def outer(u: Vector, v: Vector) -> Matrix:
+    """Return u v^T."""
     return Matrix(v * u.x, v * u.y, v * u.z)
 
 
@@ -286,12 +287,12 @@ def euler_moment(tensor: Matrix, euler: Symmetric) -> Vector:
 
 
 def structural(x: Scalar, value: int) -> bool:
-    """Whether a scalar is this integer, known before anything runs."""
+    """Return whether a scalar is this integer, known before anything runs."""
     return isinstance(x, int) and x == value
 
 
 def vanishes(x: Scalar) -> bool:
-    """Whether a scalar is a number, and zero; what a traced expression is, is not known yet."""
+    """Return whether a scalar is a number and zero; a traced expression is not known yet."""
     return not hasattr(x, "select") and bool(x == 0)
 
 
@@ -307,7 +308,7 @@ class Rotation:
     as everywhere but at branches and beyond ball joints, it is that of a DH row: 8 multiplications, 4 additions.
     """
 
-    __slots__ = ("ca", "cg", "ct", "sa", "sg", "st", "stand")
+    __slots__ = ("ca", "cg", "ct", "placement", "sa", "sg", "st")
 
     def __init__(
         self,
@@ -317,15 +318,15 @@ class Rotation:
         st: Scalar,
         cg: Scalar = 1,
         sg: Scalar = 0,
-        stand: Matrix | None = None,
+        placement: Matrix | None = None,
     ) -> None:
-        self.ca, self.sa, self.ct, self.st, self.cg, self.sg, self.stand = ca, sa, ct, st, cg, sg, stand
+        self.ca, self.sa, self.ct, self.st, self.cg, self.sg, self.placement = ca, sa, ct, st, cg, sg, placement
 
     def __matmul__(self, v: Vector) -> Vector:
         u = self.st * v.x + self.ct * v.y
         v = Vector(self.ct * v.x - self.st * v.y, self.ca * u - self.sa * v.z, self.sa * u + self.ca * v.z)
         v = turned_z(v, self.cg, self.sg)
-        return v if self.stand is None else self.stand @ v
+        return v if self.placement is None else self.placement @ v
 
     @property
     def T(self) -> InverseRotation:
@@ -337,12 +338,12 @@ class Rotation:
         rows = Matrix(Vector(ct, -st, 0), Vector(ca * st, ca * ct, -sa), Vector(sa * st, sa * ct, ca))
         if not (structural(self.sg, 0) and structural(self.cg, 1)):
             rows = Matrix(*(turned_z(column, self.cg, self.sg) for column in rows.T)).T
-        return rows if self.stand is None else self.stand.dot(rows)
+        return rows if self.placement is None else self.placement.dot(rows)
 
     @property
     def axis_in_child(self) -> Vector:
         """R^T z: the axis of the parent's joint, seen from this frame."""
-        if self.stand is not None:
+        if self.placement is not None:
             return self.T @ Z
         return Vector(self.sa * self.st, self.sa * self.ct, self.ca)
 
@@ -351,7 +352,7 @@ class Rotation:
         s = s.turned_z(self.ct, self.st).turned_x(self.ca, self.sa)
         if not (structural(self.sg, 0) and structural(self.cg, 1)):
             s = s.turned_z(self.cg, self.sg)
-        return s if self.stand is None else similar(self.stand, s)
+        return s if self.placement is None else similar(self.placement, s)
 
 
 class InverseRotation:
@@ -364,7 +365,7 @@ class InverseRotation:
 
     def __matmul__(self, v: Vector) -> Vector:
         r = self.of
-        v = turned_z(v if r.stand is None else r.stand.T @ v, r.cg, -r.sg)
+        v = turned_z(v if r.placement is None else r.placement.T @ v, r.cg, -r.sg)
         y = r.ca * v.y + r.sa * v.z
         return Vector(r.ct * v.x + r.st * y, r.ct * y - r.st * v.x, r.ca * v.z - r.sa * v.y)
 

@@ -28,7 +28,7 @@ from armwright.backends.interface import Backend, Kernel
 from armwright.backends.mass_matrix_kernel import MassMatrixKernel
 from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
-from armwright.formulations.problem import Loop
+from armwright.formulations.problem import ChainSweep
 from armwright.mechanism import Wrench
 from armwright.model.description import Description
 from armwright.model.loop_positions import open_loop
@@ -164,7 +164,7 @@ def _unfolded(columns: Any, shape: tuple[int, ...]) -> Any:
     return columns.T.reshape(*shape, states).transpose(axes)
 
 
-def loop_kernel(backend: Backend, loop: Loop, subject: EvaluatedProblem, loads: tuple[str, ...]) -> Kernel:
+def loop_kernel(backend: Backend, loop: ChainSweep, subject: EvaluatedProblem, loads: tuple[str, ...]) -> Kernel:
     """The sweeps of a loop along the chain of a robot; without gravity where they are to give columns."""
     robot, dtype = subject.robot, subject.dtype.name
     check_solvable(subject.problem, robot)
@@ -195,7 +195,7 @@ def _loads(subject: EvaluatedProblem, call: CheckedCall) -> Array:
         loads += arrays["link_wrenches"]
     if "tip_wrench" in arrays and mechanism.tool_link >= 0:
         fx, fy, fz, mx, my, mz = (arrays["tip_wrench"][..., k] for k in range(6))
-        at_tip = Wrench(Vector(fx, fy, fz), Vector(mx, my, mz)).seen_through(mechanism.tool)
+        at_tip = Wrench(Vector(fx, fy, fz), Vector(mx, my, mz)).transformed(mechanism.tool)
         for k, entry in enumerate((*at_tip.force, *at_tip.moment)):
             loads[..., mechanism.tool_link, k] += entry
     made: Array = loads
@@ -270,7 +270,7 @@ def not_finite(subject: EvaluatedProblem, call: CheckedCall, result: Array) -> A
                 f"loop {loop!r} of {subject.robot.name} cannot close{where}: its joints do not reach each other at "
                 f"q = [{listed}]{also}; expected a position within its range"
             )
-    if subject.problem.solves:
+    if subject.problem.solves_mass_matrix:
         return SingularError(
             f"forward dynamics of {subject.robot.name} has no finite solution{where}: the mass matrix is singular, or "
             "the numbers overflow; armwright.problems(robot) tells links without mass"

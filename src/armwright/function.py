@@ -29,8 +29,8 @@ from armwright.evaluate import (
     loop_kernel,
     scalar_evaluator,
 )
-from armwright.formulations import PROBLEMS, Formulation, default_for, find, problem_of
-from armwright.formulations.problem import MEANING, numbered
+from armwright.formulations import PROBLEMS, Formulation, default_for, find_formulation, problem_of
+from armwright.formulations.problem import ARGUMENT_MEANINGS, index_in
 from armwright.graph import OperationCount, count
 from armwright.graph.angles import written_out
 from armwright.graph.count import solving
@@ -57,7 +57,7 @@ class Function:
         self, robot: Description, problem: str, formulation: str | None, target: str, dtype: str, vary: tuple[str, ...]
     ) -> None:
         self.robot, self.problem, self.target, self.dtype, self.vary = robot, problem, target, np.dtype(dtype), vary
-        self._wanted = None if formulation is None else find(problem, formulation)
+        self._wanted = None if formulation is None else find_formulation(problem, formulation)
         self._record = record = problem_of(problem)
         if record.of_frame:
             _ = robot.task_frame
@@ -181,7 +181,7 @@ class Function:
     @cached_property
     def _one_kernel(self) -> bool:
         """Whether a kernel has the arguments of the problem for its own."""
-        loop = self._record.loop if self._form is EvaluationStrategy.LOOP else None
+        loop = self._record.chain_sweep if self._form is EvaluationStrategy.LOOP else None
         return self._form is EvaluationStrategy.STRAIGHT or (
             loop is not None and (loop.columns or loop.sweeps == self._record.name)
         )
@@ -206,8 +206,8 @@ class Function:
             return self._wanted
         if self._form is EvaluationStrategy.STRAIGHT:
             return self._plain.formulation
-        loop, mechanism = self._record.loop, self.robot.mechanism()
-        by_loop = None if loop is None else find(self.problem, loop.formulation)
+        loop, mechanism = self._record.chain_sweep, self.robot.mechanism()
+        by_loop = None if loop is None else find_formulation(self.problem, loop.formulation)
         return by_loop if by_loop and not by_loop.refusal(mechanism) else default_for(self.problem, mechanism)
 
     @property
@@ -257,8 +257,8 @@ class Function:
                 program = (self._traced(loads, self._solves) if loads else self._plain).program
                 self._kernels[loads] = made.kernel(written_out(program), self.dtype.name)
             else:
-                assert self._record.loop is not None
-                self._kernels[loads] = loop_kernel(made, self._record.loop, self._subject, loads)
+                assert self._record.chain_sweep is not None
+                self._kernels[loads] = loop_kernel(made, self._record.chain_sweep, self._subject, loads)
         return self._kernels[loads]
 
     def _there(
@@ -310,7 +310,7 @@ class Function:
         shapes = {**self._shapes, "tip_wrench": (6,), "link_wrenches": (len(self.robot.links), 6)}
         arrays = {
             name: checked_array(
-                name, value, shapes[name], self.dtype, MEANING.get(name, "a parameter that varies"), card
+                name, value, shapes[name], self.dtype, ARGUMENT_MEANINGS.get(name, "a parameter that varies"), card
             )
             for name, value in given.items()
         }
@@ -331,7 +331,7 @@ class Function:
             if self.formulation.traced:
                 raise InputError(self._too_long("derivatives are"))
             return scalar_evaluator(self.formulation, self._subject, card)
-        kernel, subject, loop = self._kernel(loads), self._subject, self._record.loop
+        kernel, subject, loop = self._kernel(loads), self._subject, self._record.chain_sweep
         columns = loop is not None and loop.columns
         sources = argument_sources if self._form is EvaluationStrategy.STRAIGHT or columns else chain_sources(subject)
         return (
@@ -385,7 +385,7 @@ def compile(  # noqa: A001  (the public name is aw.compile)
     if not isinstance(robot, Description):
         raise InputError(f"compile got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     if problem_of(problem).indexed:
-        numbered(problem, robot.n)
+        index_in(problem, robot.n)
     name = _dtype(dtype, target)
     if frame is not None and not (problem_of(problem).of_frame or problem_of(problem).wrenches):
         raise InputError(f"{problem} does not depend on a frame; leave frame={frame!r} out")

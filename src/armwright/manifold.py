@@ -38,7 +38,7 @@ def difference(balls: Sequence[Ball], q0: Entries, q1: Entries) -> list[Scalar]:
     result: list[Scalar] = []
     place = 0
     for ball in balls:
-        result += [b - a for a, b in zip(q0[place : ball.place], q1[place : ball.place], strict=True)]
+        result += [b - a for a, b in zip(q0[place : ball.first_entry], q1[place : ball.first_entry], strict=True)]
         result += DIFFERENCES[ball.kind](q0[ball.entries], q1[ball.entries])
         place = ball.entries.stop
     return [*result, *(b - a for a, b in zip(q0[place:], q1[place:], strict=True))]
@@ -50,7 +50,7 @@ def moved(balls: Sequence[Ball], q: Entries, v: Entries) -> list[Scalar]:
     k = 0
     for ball in balls:
         place = len(result)
-        result += [a + b for a, b in zip(q[place : ball.place], v[k : ball.coordinate], strict=True)]
+        result += [a + b for a, b in zip(q[place : ball.first_entry], v[k : ball.coordinate], strict=True)]
         k = ball.rates.stop
         result += MOTIONS[ball.kind](q[ball.entries], v[ball.rates.start : k])
     return [*result, *(a + b for a, b in zip(q[len(result) :], v[k:], strict=True))]

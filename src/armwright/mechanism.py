@@ -9,8 +9,9 @@ link has several children: modified DH, and Khalil and Kleinfinger (1986) at bra
 are nearly parallel p is any vector (Hayati). Links and joints are counted from 0 in code; a parent comes before its
 children, and the parent of what hangs on the base is -1.
 
-Joints of several freedoms are rows of such joints with bodies without mass between them. Those of a ball stand in the
-axes of the body itself, at zero, whatever its position: its rotation comes before them, from a quaternion (`Ball`).
+A joint of several freedoms is a row of such joints with massless bodies between them. Those of a ball are placed in the
+axes of the body itself, at zero for every position: the rotation of the body comes before them, from a quaternion
+(`Ball`).
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from armwright.algebra import (
 from armwright.errors import InputError
 
 
-def known_to_be(x: Scalar, value: Scalar) -> bool:
-    """Whether two scalars are numbers, and equal; what is traced, or an array, is not known yet."""
+def known_equal(x: Scalar, value: Scalar) -> bool:
+    """Return whether two scalars are numbers and equal; a traced scalar or an array is not known yet."""
     known = not any(hasattr(one, "select") or getattr(one, "shape", ()) for one in (x, value))
     return known and bool(x == value)
 
@@ -51,7 +52,7 @@ class Joint:
 
     `ca` and `sa` are cos and sin of alpha, `cg` and `sg` of gamma, and p is (a, y, z). The constant part of theta is
     `quarters` right angles plus `theta`, so that sin(q + pi/2) is exactly cos(q) in every scalar. `armature` is rotor
-    inertia times gear ratio squared. `stand` comes before all that: where a ball or free joint has its body.
+    inertia times gear ratio squared. `placement` comes before all that: the pose of the body of a ball or free joint.
     """
 
     prismatic: bool
@@ -69,41 +70,43 @@ class Joint:
     z: Scalar = 0
     cg: Scalar = 1
     sg: Scalar = 0
-    stand: Pose | None = None
+    placement: Pose | None = None
     spring_stiffness: Scalar = 0
     spring_rest: Scalar = 0
     spring_curve: tuple[Scalar, ...] = ()
 
     @property
-    def bare(self) -> bool:
-        """Whether it has neither friction nor a rotor."""
-        return all(known_to_be(x, 0) for x in (self.armature, self.viscous, self.coulomb))
+    def ideal(self) -> bool:
+        """True without friction and without a rotor."""
+        return all(known_equal(x, 0) for x in (self.armature, self.viscous, self.coulomb))
 
     @property
     def sprung(self) -> bool:
-        """Whether a spring stands beside it."""
+        """True if a spring acts on the joint."""
         return bool(self.spring_curve) or not structural(self.spring_stiffness, 0)
 
     def rotation(self, q: Scalar) -> Rotation:
-        """R: from the frame of the link to that of its parent."""
+        """Return R, from the frame of the link to that of its parent."""
         angle = self.theta if self.prismatic else q + self.theta
         c, s = (1, 0) if structural(angle, 0) else (cos(angle), sin(angle))
         ct, st = ((c, s), (-s, c), (-c, -s), (s, -c))[self.quarters % 4]
-        return Rotation(self.ca, self.sa, ct, st, self.cg, self.sg, None if self.stand is None else self.stand.rotation)
+        return Rotation(
+            self.ca, self.sa, ct, st, self.cg, self.sg, None if self.placement is None else self.placement.rotation
+        )
 
     def extension(self, q: Scalar) -> Scalar:
-        """d_i, which is where a prismatic joint moves."""
+        """Return d_i, the coordinate that a prismatic joint changes."""
         return q + self.d if self.prismatic else self.d
 
     def offset(self, q: Scalar) -> Vector:
-        """s: from the origin of the parent's frame to that of the link's, in the parent's."""
+        """Return s, from the origin of the parent's frame to that of the link, in the parent's frame."""
         d = self.extension(q)
         s = turned_z(Vector(self.a, self.y - self.sa * d, self.z + self.ca * d), self.cg, self.sg)
-        return s if self.stand is None else self.stand.position + self.stand.rotation @ s
+        return s if self.placement is None else self.placement.position + self.placement.rotation @ s
 
     def offset_in_child(self, q: Scalar, rotation: Rotation) -> Vector:
-        """The same vector in the frame of the link, R^T s = (a cos(theta), -a sin(theta), d) of a DH row."""
-        if self.stand is not None:
+        """Return s in the frame of the link: R^T s = (a cos(theta), -a sin(theta), d) for a DH row."""
+        if self.placement is not None:
             return rotation.T @ self.offset(q)
         ct, st = rotation.ct, rotation.st
         y = self.ca * self.y + self.sa * self.z
@@ -185,8 +188,8 @@ class Wrench:
     force: Vector = ZERO
     moment: Vector = ZERO
 
-    def seen_through(self, pose: Pose) -> Wrench:
-        """The same load about the frame in which `pose` is given."""
+    def transformed(self, pose: Pose) -> Wrench:
+        """Return the same load about the frame in which `pose` is given."""
         force = pose.rotation @ self.force
         return Wrench(force, pose.rotation @ self.moment + pose.position.cross(force))
 
@@ -195,54 +198,54 @@ class Wrench:
 
 
 @dataclass(frozen=True)
-class Drive:
-    """What moves a joint: coordinates of the robot times factors, summed, plus an offset.
+class JointCoupling:
+    """The motion of a joint: coordinates of the robot times factors, summed, plus an offset.
 
-    A joint that a loop moves is `at` a position that is no such sum, and `terms` are those of its rate. So is one that
-    follows a single coordinate by a `curve`, the factors of its square, its cube and so on, once the mechanism is
-    placed: then `bend` is the second derivative.
+    A joint that a loop moves has a position `at` that is no such sum, and `terms` are those of its rate. The same holds
+    for a joint that follows one coordinate by a `curve` (the factors of its square, its cube and so on) once the
+    mechanism is placed: then `curvature` is the second derivative.
     """
 
     terms: tuple[tuple[int, Scalar], ...]
     offset: Scalar = 0
     at: Scalar = None
     curve: tuple[Scalar, ...] = ()
-    bend: Scalar = 0
+    curvature: Scalar = 0
 
-    def placed(self, q: Scalar) -> Drive:
-        """The same with its coordinate at q, by Horner's rule."""
+    def placed(self, q: Scalar) -> JointCoupling:
+        """Return the coupling with its coordinate at q, by Horner's rule."""
         [(coordinate, factor)] = self.terms
         at: Scalar = 0
         slope: Scalar = 0
-        bend: Scalar = 0
+        curvature: Scalar = 0
         for k in reversed((self.offset, factor, *self.curve)):
-            at, slope, bend = at * q + k, slope * q + at, bend * q + 2 * slope
-        return Drive(((coordinate, slope),), at=at, bend=bend)
+            at, slope, curvature = at * q + k, slope * q + at, curvature * q + 2 * slope
+        return JointCoupling(((coordinate, slope),), at=at, curvature=curvature)
 
 
 @dataclass(frozen=True)
 class Ball:
-    """A joint whose position is no sum of its velocities: a ball, a free or a planar joint.
+    """A joint whose velocities are no rates of coordinates: a ball, a free or a planar joint.
 
     Its freedoms are the joints from `joint` on, coordinates of qd from `coordinate` on; q has one entry more, from
-    `place` on: for a ball a unit quaternion (x, y, z, w), for a free joint a position and such a quaternion, for a
-    planar one x, y and cosine and sine of the angle. Velocities are those of the body in its own axes, linear first.
-    `at` has its entries of q, once the mechanism is placed, where something depends on them besides the placement.
+    `first_entry` on. A ball has a unit quaternion (x, y, z, w), a free joint a position and such a quaternion, a planar
+    joint x, y and cosine and sine of the angle. Velocities are those of the body in its own axes, linear first.
+    `at` has its entries of q once the mechanism is placed, if friction or springs depend on them.
     """
 
     kind: str
     joint: int
     coordinate: int
-    place: int
+    first_entry: int
     at: tuple[Scalar, ...] = ()
 
     @property
     def freedoms(self) -> int:
-        return FREEDOMS[self.kind]
+        return FREEDOMS_OF_KIND[self.kind]
 
     @property
-    def slides(self) -> int:
-        """How many of its freedoms are of its translation, the first ones."""
+    def translations(self) -> int:
+        """The number of translational freedoms, which come first."""
         return {"ball": 0, "planar": 2, "free": 3}[self.kind]
 
     @property
@@ -258,7 +261,7 @@ class Ball:
     @property
     def entries(self) -> slice:
         """Its entries of q."""
-        return slice(self.place, self.place + self.freedoms + 1)
+        return slice(self.first_entry, self.first_entry + self.freedoms + 1)
 
     @property
     def unit_vector(self) -> slice:
@@ -267,22 +270,22 @@ class Ball:
         return slice(end - (2 if self.kind == "planar" else 4), end)
 
 
-def entry(balls: Sequence[Ball], coordinate: int) -> int:
-    """Which entry of q goes with an entry of qd: those of balls before it have one more."""
+def position_entry(balls: Sequence[Ball], coordinate: int) -> int:
+    """Return the entry of q that belongs to an entry of qd; every ball before it adds one."""
     return coordinate + sum(ball.coordinate < coordinate for ball in balls)
 
 
-FREEDOMS = {"ball": 3, "free": 6, "planar": 3}
-"""Of the joints whose q has one entry more than their qd."""
+FREEDOMS_OF_KIND = {"ball": 3, "free": 6, "planar": 3}
+"""The number of freedoms of each kind of joint whose q has one entry more than its qd."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Two links held together, so that the frames `ends` on them meet: in a point, or whole if it is a `weld`.
+    """A closed loop: the frames `ends` on two links coincide, in a point or, for a `weld`, as whole frames.
 
-    `links` are -1 for the base. The joints `dependent` are moved by it: two, in a plane, found in closed form with the
-    sign `assembly` of the root. Where there are none, forces hold it. `at` is where the joints of the loop are, by
-    their numbers, once the mechanism is placed.
+    `links` are -1 for the base. The loop moves the joints `dependent`: two in a plane, solved in closed form with the
+    sign `assembly` of the root. A loop without dependent joints is closed by constraint forces. `at` has the positions
+    of the joints of the loop, by number, once the mechanism is placed.
     """
 
     links: tuple[int, int]
@@ -297,13 +300,13 @@ class Loop:
 class Mechanism:
     """Joints and links, each link with a parent; `gravity` is the acceleration of free fall in frame 0.
 
-    `parents` are those of the links, by default each the one before. `tool` stands on link `tip`, -1 for the base; by
-    default that is the link on which nothing hangs, and None where there are several.
-    `solid` are the links that the robot has, by default all; the others stand between the freedoms of one joint.
-    `drives` has an entry for each joint where some of them move together or are those of `balls`; otherwise each joint
-    is a coordinate. `loops` hold links together; what a loop moves is known once the mechanism is placed. `passive` are
-    the coordinates without a motor. `compensated` has, where anything carries a part of the weight, that part of each
-    link: a mass and where it is, without inertia.
+    `parents` are those of the links, by default the previous link. `tool` is fixed to link `tip`, -1 for the base; by
+    default that is the only link without children, or None if there are several.
+    `solid` are the links of the robot, by default all; the others are massless, between the freedoms of one joint.
+    `couplings` has an entry for each joint if joints move together or belong to `balls`; otherwise each joint is a
+    coordinate. `loops` close chains; the joints that a loop moves are known once the mechanism is placed. `passive` are
+    the coordinates without a motor. `compensated` has the part of each link whose weight is compensated, if any: a mass
+    and its position, without inertia.
     """
 
     joints: tuple[Joint, ...]
@@ -311,7 +314,7 @@ class Mechanism:
     gravity: Vector
     base: Pose = Pose()
     tool: Pose = Pose()
-    drives: tuple[Drive, ...] = ()
+    couplings: tuple[JointCoupling, ...] = ()
     parents: tuple[int, ...] = ()
     tip: int | None = None
     solid: tuple[int, ...] = ()
@@ -333,59 +336,59 @@ class Mechanism:
 
     @property
     def tool_link(self) -> int:
-        """The link that the tool stands on, -1 for the base; an error where none has been chosen."""
+        """The link that carries the tool, -1 for the base; an error if none has been chosen."""
         if self.tip is None:
             raise InputError("this robot has several tips and none is chosen; name a frame, or choose with with_tip")
         return self.tip
 
     @property
-    def coordinates(self) -> int:
-        """How many numbers say how fast all joints move: as many as joints, unless some move together."""
-        return 1 + max(c for drive in self.drives for c, _ in drive.terms) if self.drives else self.n
+    def coordinate_count(self) -> int:
+        """The number of entries of qd: one for each joint, fewer if joints move together."""
+        return 1 + max(c for drive in self.couplings for c, _ in drive.terms) if self.couplings else self.n
 
     @property
-    def places(self) -> int:
-        """How many numbers say where all joints are."""
-        return self.coordinates + len(self.balls)
+    def position_count(self) -> int:
+        """The number of entries of q."""
+        return self.coordinate_count + len(self.balls)
 
     @property
-    def single(self) -> list[int]:
-        """The joints of one freedom: all but those of balls."""
-        of_balls = self.of_balls
+    def single_freedom_joints(self) -> list[int]:
+        """The joints of one freedom: all except those of balls."""
+        of_balls = self.ball_joints
         return [i for i in range(self.n) if i not in of_balls]
 
     @property
-    def rubbing(self) -> list[int]:
-        """Joints whose friction and rotor are parameters: those of one freedom, and of balls those that have any."""
-        of_balls = self.of_balls
-        return [i for i, joint in enumerate(self.joints) if i not in of_balls or not joint.bare]
+    def friction_joints(self) -> list[int]:
+        """The joints with parameters of friction and rotor: those of one freedom, and those of balls that have any."""
+        of_balls = self.ball_joints
+        return [i for i, joint in enumerate(self.joints) if i not in of_balls or not joint.ideal]
 
-    def rubs_along_placement(self, ball: Ball) -> bool:
-        """Whether the friction of a translation depends on its direction; otherwise it is the same along any axes."""
-        own = self.joints[ball.joint : ball.joint + ball.slides]
-        alike = all(known_to_be(joint.viscous, own[0].viscous) for joint in own)
-        return not (alike and all(known_to_be(joint.coulomb, 0) for joint in own))
+    def has_directional_friction(self, ball: Ball) -> bool:
+        """Return whether the friction of a translation depends on its direction."""
+        own = self.joints[ball.joint : ball.joint + ball.translations]
+        alike = all(known_equal(joint.viscous, own[0].viscous) for joint in own)
+        return not (alike and all(known_equal(joint.coulomb, 0) for joint in own))
 
     @property
-    def of_balls(self) -> set[int]:
+    def ball_joints(self) -> set[int]:
         """The joints that are freedoms of balls."""
         return {i for ball in self.balls for i in ball.rows}
 
     @property
-    def rubs_in_space(self) -> bool:
-        """Whether friction of the translation of a free or planar joint depends on how its body is turned."""
-        return any(map(self.rubs_along_placement, self.balls))
+    def has_spatial_friction(self) -> bool:
+        """True if friction of a free or planar joint depends on the orientation of its body."""
+        return any(map(self.has_directional_friction, self.balls))
 
-    def unaided(self) -> Mechanism:
-        """The same without springs, and with all of its weight."""
+    def without_springs(self) -> Mechanism:
+        """Return the mechanism without springs and without weight compensation."""
         if not self.compensated and not any(joint.sprung for joint in self.joints):
             return self
         joints = (replace(joint, spring_stiffness=0, spring_rest=0, spring_curve=()) for joint in self.joints)
         return replace(self, joints=tuple(joints), compensated=())
 
     @property
-    def weighing(self) -> Mechanism:
-        """The same with what is left of the weight of its links, but for compensation and for inertias."""
+    def without_compensated_weight(self) -> Mechanism:
+        """The mechanism whose links have only the weight that is not compensated; inertias stay."""
         if not self.compensated:
             return self
         links = (
@@ -395,67 +398,67 @@ class Mechanism:
         return replace(self, links=tuple(links), compensated=())
 
     @property
-    def together(self) -> bool:
-        """Whether some joints move with others, so that they cannot be solved for one after the other."""
-        terms = [drive.terms for drive in self.drives]
+    def coupled(self) -> bool:
+        """True if joints move together, so that they cannot be solved for one after the other."""
+        terms = [drive.terms for drive in self.couplings]
         alone = all(len(own) == 1 and structural(own[0][1], 1) for own in terms)
         return not (alone and len({own[0][0] for own in terms}) == len(terms))
 
     @property
     def serial(self) -> bool:
-        """Whether it is one chain of DH rows."""
+        """True for one chain of DH rows."""
         rows = all(structural(x, 0) for joint in self.joints for x in (joint.y, joint.z, joint.sg))
         return rows and not self.balls and self.parents == tuple(range(-1, self.n - 1))
 
     @property
     def depth(self) -> int:
-        """How many joints the longest way from the base to a tip has."""
+        """The number of joints on the longest path from the base to a tip."""
         depths = list[int]()
         for parent in self.parents:
             depths.append(1 + (depths[parent] if parent >= 0 else 0))
         return max(depths)
 
-    def leading(self, coordinate: int) -> int:
-        """The joint that is a coordinate."""
+    def joint_of(self, coordinate: int) -> int:
+        """Return the joint whose position is this coordinate."""
         own = ((coordinate, 1),)
         return next(
-            i for i, drive in enumerate(self.drives) if drive.terms == own and not drive.curve and drive.at is None
+            i for i, drive in enumerate(self.couplings) if drive.terms == own and not drive.curve and drive.at is None
         )
 
     @property
-    def curved(self) -> bool:
-        """Whether some joints follow others by curves."""
-        return any(drive.curve or not structural(drive.bend, 0) for drive in self.drives)
+    def has_curves(self) -> bool:
+        """True if joints follow others by curves."""
+        return any(drive.curve or not structural(drive.curvature, 0) for drive in self.couplings)
 
     @property
-    def shifting(self) -> bool:
-        """Whether how joints move with the coordinates depends on where these are."""
-        return self.curved or bool(self.embedded)
+    def has_varying_couplings(self) -> bool:
+        """True if the rates of the joints per rate of the coordinates depend on q."""
+        return self.has_curves or bool(self.embedded)
 
     @property
     def embedded(self) -> tuple[Loop, ...]:
-        """The loops that move joints."""
+        """The loops that move dependent joints."""
         return tuple(loop for loop in self.loops if loop.dependent)
 
     @property
-    def ties(self) -> tuple[Loop, ...]:
-        """The loops that forces hold."""
+    def constrained_loops(self) -> tuple[Loop, ...]:
+        """The loops closed by constraint forces."""
         return tuple(loop for loop in self.loops if not loop.dependent)
 
-    def between(self, links: tuple[int, int]) -> tuple[list[int], list[int]]:
-        """The joints on the ways to two links, outward from where the ways part."""
+    def joints_between(self, links: tuple[int, int]) -> tuple[list[int], list[int]]:
+        """Return the joints on the paths to two links, outward from their last common ancestor."""
         one, two = (list(self.inward_from(i))[::-1] for i in links)
         shared = sum(1 for i, j in zip(one, two, strict=False) if i == j)
         return one[shared:], two[shared:]
 
     def inward_from(self, i: int) -> Iterator[int]:
-        """Link i, its parent, and so on to the one that hangs on the base."""
+        """Yield link i, its parent and so on, up to the child of the base."""
         while i >= 0:
             yield i
             i = self.parents[i]
 
     def outward_from(self, j: int) -> list[int]:
-        """Link j and all that hangs on it, parents first."""
+        """Return link j and its descendants, parents first."""
         beyond = [j]
         reached = {j}
         for i in range(j + 1, self.n):
@@ -466,7 +469,7 @@ class Mechanism:
 
     @property
     def bodies(self) -> tuple[Link, ...]:
-        """The links, for formulations that need their centres of mass."""
+        """The links, for formulations that need centres of mass; an error if a link has none."""
         bodies = tuple(link for link in self.links if isinstance(link, Link))
         if len(bodies) != self.n:
             raise InputError(
@@ -476,22 +479,22 @@ class Mechanism:
         return bodies
 
     def wrenches(self, tip: Wrench | None = None, links: Sequence[Wrench] | None = None) -> tuple[Wrench, ...]:
-        """One wrench per link frame, from a wrench at the tool frame and wrenches at the frames of solid links."""
+        """Return one wrench per link frame from one at the tool frame and those at the frames of solid links."""
         loads = [Wrench()] * self.n
         for place, load in zip(self.solid, links or (), strict=bool(links)):
             loads[place] = load
         if tip is not None and (place := self.tool_link) >= 0:
-            loads[place] = loads[place] + tip.seen_through(self.tool)
+            loads[place] = loads[place] + tip.transformed(self.tool)
         return tuple(loads)
 
 
 def leaves(parents: Sequence[int]) -> list[int]:
-    """The links on which nothing hangs."""
+    """Return the links without children."""
     carrying = set(parents)
     return [i for i in range(len(parents)) if i not in carrying]
 
 
 def only_leaf(parents: Sequence[int]) -> int | None:
-    """The link on which nothing hangs, if there is only one."""
+    """Return the link without children, or None if there are several."""
     found = leaves(parents)
     return found[0] if len(found) == 1 else None

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from armwright.algebra import Array, Scalar
-from armwright.formulations.parts import passive
-from armwright.formulations.parts.actuators import friction, rotor_torque
+from armwright.formulations.parts import springs
 from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.parts.coordinates import rates as of_joints
+from armwright.formulations.parts.rotors_and_friction import friction, rotor_torques
 from armwright.formulations.parts.types import Coordinates
 from armwright.mechanism import Mechanism
 from armwright.model.records import JointModel, LinkModel
@@ -26,7 +26,7 @@ def spring(joint: JointModel) -> str:
 def pulls(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
     """The torques of the springs."""
     there = placed(replace(mechanism, compensated=()), q)
-    return passive.torques(there, positions(there, q))
+    return springs.torques(there, positions(there, q))
 
 
 def rubbing(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
@@ -38,7 +38,7 @@ def rubbing(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
 
 def rotors(mechanism: Mechanism, qdd: Coordinates) -> list[Scalar]:
     """What it takes to accelerate the rotors of a robot without loops."""
-    return rotor_torque(mechanism, of_joints(mechanism, qdd))
+    return rotor_torques(mechanism, of_joints(mechanism, qdd))
 
 
 def carried(links: tuple[LinkModel, LinkModel], frames: tuple[Array, Array], tolerance: float, reach: float) -> str:

@@ -115,7 +115,7 @@ class Skeleton:
         for axis, parent in zip(axes, parents, strict=True):
             ways.append(ways[parent] + float(np.linalg.norm(axis.point - axes[parent].point)) if parent >= 0 else 0.0)
         hand = ways[end] + float(np.linalg.norm(tip[:3, 3] - axes[end].point))
-        held = frozenset(range(mechanism.n)) - frozenset(mechanism.single)
+        held = frozenset(range(mechanism.n)) - frozenset(mechanism.single_freedom_joints)
         reach = max(*ways, hand, 1e-6)
         return cls(frames, axes, centres, tip, reach, parents, mechanism.solid, held, end)
 

@@ -20,7 +20,7 @@ from armwright.check.numbers import evaluate, evaluated, states
 from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
 from armwright.load import load
-from armwright.mechanism import Drive
+from armwright.mechanism import JointCoupling
 from armwright.model.description import Description
 from armwright.model.link_order import in_link_order_of
 from armwright.model.records import Frame
@@ -442,8 +442,8 @@ class _Pair:
         """How joints follow each other, in the coordinates of the second robot; by which joint it is."""
         if not any(robot.followers for robot in self.robots):
             return
-        alone = tuple(Drive(((i, 1),)) for i in range(self.a.n))
-        here, there = (robot.drives or alone for robot in self.robots)
+        alone = tuple(JointCoupling(((i, 1),)) for i in range(self.a.n))
+        here, there = (robot.couplings or alone for robot in self.robots)
         leaders, signs, offsets = [_leaders(robot) for robot in self.robots], self.found.signs, self.found.offsets
         for i, (x, y) in enumerate(zip(here, there, strict=True)):
             if x.curve or y.curve:
@@ -462,7 +462,7 @@ class _Pair:
                 yield i, Difference("coupling", self.joint(i), text)
 
     def _curves(
-        self, i: int, drives: tuple[Drive, Drive], leaders: tuple[Sequence[int], Sequence[int]]
+        self, i: int, drives: tuple[JointCoupling, JointCoupling], leaders: tuple[Sequence[int], Sequence[int]]
     ) -> Iterator[tuple[int, Difference]]:
         """Of a joint that follows by a curve, here or there, or both."""
         (one,), (two,) = ([own[c] for c, _ in drive.terms] or [-1] for drive, own in zip(drives, leaders, strict=True))

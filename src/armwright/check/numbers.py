@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.arrays import stacked
-from armwright.formulations import default_for, find
+from armwright.formulations import default_for, find_formulation
 from armwright.model.description import Description
 
 STATES = 20
@@ -31,7 +31,7 @@ def states(robot: Description, count: int = STATES, seed: int = 0) -> tuple[Arra
 
 def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str | None = None) -> Array:
     """A problem of dynamics or kinematics on states (k, n): (k, n), (k, n, n) or (k, 4, 4)."""
-    f = find(problem, formulation) if formulation else default_for(problem, robot.mechanism())
+    f = find_formulation(problem, formulation) if formulation else default_for(problem, robot.mechanism())
     return evaluated(f, robot, *arrays)
 
 

@@ -59,7 +59,7 @@ def _states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[Array, Ar
     if not found:
         return q[:0], qd[:0], qdd[:0]
     q, qd, qdd = (np.stack(part) for part in zip(*found, strict=True))
-    if robot.mechanism().ties:  # accelerations that motors can have produced
+    if robot.mechanism().constrained_loops:  # accelerations that motors can have produced
         tau = qdd * [joint.max_torque != 0 for joint in robot.joints]
         qdd = evaluate(robot, "forward_dynamics", q, qd, tau)
     return q, qd, qdd

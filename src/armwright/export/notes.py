@@ -10,9 +10,9 @@ import numpy as np
 
 from armwright.export.names import arguments, shown
 from armwright.formulations.parts.coordinates import placed, positions
-from armwright.formulations.problem import MEANING
+from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.formulations.quantities.kinematics import link_frames
-from armwright.mechanism import FREEDOMS, Pose
+from armwright.mechanism import FREEDOMS_OF_KIND, Pose
 from armwright.model.description import Description
 from armwright.model.records import JointModel
 from armwright.model.robot_parameters import parameter_values
@@ -80,7 +80,7 @@ def _at_zero(robot: Description) -> list[Pose]:
 
 
 def _axis(joint: JointModel, frame: Pose) -> str:
-    if joint.kind in FREEDOMS:
+    if joint.kind in FREEDOMS_OF_KIND:
         return ""
     way = "along" if joint.prismatic else "about"
     return f"; {way} {_triple(row.z for row in frame.rotation)} through {_triple(frame.position)}"
@@ -104,7 +104,7 @@ def _quaternions(robot: Description) -> list[str]:
     }
     said = []
     for ball in robot.balls:
-        name, first = shown(robot.rows[ball.joint].name.rpartition(".")[0]), ball.place
+        name, first = shown(robot.rows[ball.joint].name.rpartition(".")[0]), ball.first_entry
         said.append(f"  q[{first}] to q[{first + ball.freedoms}] of {name}, {ball.kind}: {meaning[ball.kind]}")
         one, last = ball.coordinate, ball.coordinate + ball.freedoms - 1
         said.append(f"  [{one}] to [{last}] of qd, qdd (the rates of qd) and tau of {name}: {moving[ball.kind]}")
@@ -186,4 +186,4 @@ def _open(robot: Description, vary: Sequence[str], wrenches: Sequence[str]) -> I
         numbers = ", ".join(f"{x:g}" for x in parameter_values(robot, name))
         yield f"{argument} is {shown(name)} of the robot in place of its own ({numbers}){unit}."
     for name in wrenches:
-        yield f"{name} is {MEANING[name]}, exerted by the surroundings; N and N m."
+        yield f"{name} is {ARGUMENT_MEANINGS[name]}, exerted by the surroundings; N and N m."

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z, acceleration_tensor
 from armwright.formulations.parts.recursion import inward, outward
-from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw, axis, eliminate, rigid, screw
+from armwright.formulations.parts.spatial import ZERO_PAIR, Inertia, Pair, Screw, axis, eliminate, rigid, screw
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
@@ -35,7 +35,7 @@ class Articulated(NamedTuple):
     pA: Pair
 
 
-class Solved(NamedTuple):
+class EliminatedBody(NamedTuple):
     """qdd_i = u / D - psi . a', with a' the acceleration of the link before the joint accelerates."""
 
     motion: Velocity
@@ -46,12 +46,13 @@ class Solved(NamedTuple):
 def forward_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
 ) -> list[Scalar]:
-    base = Velocity(screw(mechanism.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, NOTHING)
+    """Return the joint accelerations."""
+    base = Velocity(screw(mechanism.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, ZERO_PAIR)
     motions = outward(mechanism.parents, motion_step, base, mechanism.joints, q, qd)
     solved = inward(
         mechanism.parents,
         articulate_step,
-        Articulated(None, NOTHING),
+        Articulated(None, ZERO_PAIR),
         mechanism.joints,
         mechanism.links,
         motions,
@@ -63,6 +64,7 @@ def forward_dynamics(
 
 
 def motion_step(last: Velocity, joint: Joint, q: Scalar, qd: Scalar) -> Velocity:
+    """Return the velocity of a link from that of its parent (outward)."""
     X = screw(joint, q)
     w = X.R.T @ last.w
     zeta = last.centripetal @ joint.offset(q)
@@ -76,7 +78,8 @@ def motion_step(last: Velocity, joint: Joint, q: Scalar, qd: Scalar) -> Velocity
 
 def articulate_step(
     outer: Articulated, joint: Joint, link: AnyLink, m: Velocity, tau: Scalar, load: Wrench
-) -> tuple[Articulated, Solved]:
+) -> tuple[Articulated, EliminatedBody]:
+    """Add a link to its articulated body and eliminate its joint (inward)."""
     gyroscopic = _gyroscopic_moment(m.centripetal, link)
     pA = outer.pA.plus(Pair(m.centripetal @ link.moment - load.force, gyroscopic - load.moment))
     IA = rigid(link) if outer.IA is None else rigid(link).plus(outer.IA)
@@ -86,7 +89,7 @@ def articulate_step(
     carried = m.X.inertia_to_parent(pivot.rest)
     along_zeta = Pair(carried.A @ m.zeta, carried.B.T @ m.zeta)
     inner = Articulated(carried, m.X.wrench_to_parent(pa).plus(along_zeta))
-    return inner, Solved(m, pivot.psi, u * pivot.inverse)
+    return inner, EliminatedBody(m, pivot.psi, u * pivot.inverse)
 
 
 def _gyroscopic_moment(centripetal: Matrix, link: AnyLink) -> Vector:
@@ -99,7 +102,8 @@ def _gyroscopic_moment(centripetal: Matrix, link: AnyLink) -> Vector:
     )
 
 
-def accelerate_step(last: tuple[Pair, Scalar], joint: Joint, link: Solved) -> tuple[Pair, Scalar]:
+def accelerate_step(last: tuple[Pair, Scalar], joint: Joint, link: EliminatedBody) -> tuple[Pair, Scalar]:
+    """Return the acceleration of a link and its joint from that of its parent (outward)."""
     m, (v, w) = link.motion, last[0]
     a = m.X.twist_to_child(Pair(v + m.zeta, w)).plus(m.c)
     qdd = link.u - link.psi.dot(a)

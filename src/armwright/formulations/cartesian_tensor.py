@@ -18,7 +18,7 @@ The chapter itself was not at hand; the recursion is derived here, and its slope
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Symmetric, Vector, euler_moment, point_euler
-from armwright.formulations.parts.motion import TensorMotion, base_motion, tensor_step
+from armwright.formulations.parts.link_motion import TensorMotion, base_motion, tensor_step
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
@@ -30,18 +30,18 @@ class Augmented(NamedTuple):
     K: Symmetric
 
 
-NOTHING = Augmented(0, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
+ZERO_BODY = Augmented(0, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
 
 
-class Loaded(NamedTuple):
-    """A link in motion, and the force (less M sdd) and moment it needs itself."""
+class LoadedLink(NamedTuple):
+    """A link in motion, and its own force (less M sdd) and moment."""
 
     motion: TensorMotion
     eta: Vector
     mu: Vector
 
 
-class Carried(NamedTuple):
+class CarriedWrench(NamedTuple):
     """Force and moment that link i+1 hands to link i, in frame i."""
 
     eta: Vector
@@ -51,36 +51,42 @@ class Carried(NamedTuple):
 def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint torques."""
     bodies = augmented(mechanism, q)
-    base = Loaded(base_motion(mechanism), ZERO, ZERO)
+    base = LoadedLink(base_motion(mechanism), ZERO, ZERO)
     links = outward(mechanism.parents, load_step, base, mechanism.joints, bodies, q, qd, qdd, loads)
-    return inward(mechanism.parents, force_step, Carried(ZERO, ZERO), mechanism.joints, bodies, links)
+    return inward(mechanism.parents, force_step, CarriedWrench(ZERO, ZERO), mechanism.joints, bodies, links)
 
 
 def augmented(mechanism: Mechanism, q: Coordinates) -> list[Augmented]:
-    return inward(mechanism.parents, _augment, NOTHING, mechanism.joints, mechanism.links, q)
+    """Return the augmented links."""
+    return inward(mechanism.parents, _augment, ZERO_BODY, mechanism.joints, mechanism.links, q)
 
 
 def _augment(beyond: Augmented, joint: Joint, link: AnyLink, q: Scalar) -> tuple[Augmented, Augmented]:
-    """Link i with the mass beyond each of its outer joints put where that joint is."""
+    """Return link i with the mass beyond each of its outer joints placed at that joint."""
     M, u, K = link.mass + beyond.M, link.moment + beyond.u, link.origin_euler + beyond.K
     if joint.prismatic:
-        return NOTHING, Augmented(M, u, K)
+        return ZERO_BODY, Augmented(M, u, K)
     point = joint.offset(q)
     return Augmented(M, point * M, point_euler(point) * M), Augmented(M, u, K)
 
 
-def load_step(last: Loaded, joint: Joint, body: Augmented, q: Scalar, qd: Scalar, qdd: Scalar, load: Wrench) -> Loaded:
+def load_step(
+    last: LoadedLink, joint: Joint, body: Augmented, q: Scalar, qd: Scalar, qdd: Scalar, load: Wrench
+) -> LoadedLink:
+    """Return the motion of a link and its own force and moment (outward)."""
     m = tensor_step(last.motion, joint, q, qd, qdd)
     eta = m.Omega @ body.u - load.force
     mu = euler_moment(m.Omega, body.K) + body.u.cross(m.sdd) - load.moment
-    return Loaded(m, eta, mu)
+    return LoadedLink(m, eta, mu)
 
 
-def force_step(outer: Carried, joint: Joint, body: Augmented, link: Loaded) -> tuple[Carried, Scalar]:
+def force_step(outer: CarriedWrench, joint: Joint, body: Augmented, link: LoadedLink) -> tuple[CarriedWrench, Scalar]:
+    """Add the forces of the outer links and return the torque of the joint (inward)."""
     m = link.motion
     eta, mu = link.eta + outer.eta, link.mu + outer.mu
     if joint.prismatic:
         eta = eta + m.sdd * body.M
     inner = m.R @ eta
-    return Carried(inner, m.R @ mu + m.s.cross(inner)), eta.z if joint.prismatic else mu.z
+    return CarriedWrench(inner, m.R @ mu + m.s.cross(inner)), eta.z if joint.prismatic else mu.z

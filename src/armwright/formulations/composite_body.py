@@ -19,13 +19,14 @@ from armwright.formulations.parts.types import Coordinates, SquareMatrix
 from armwright.mechanism import AnyLink, Joint, Mechanism
 
 
-class Body(NamedTuple):
+class CompositeBody(NamedTuple):
     m: Scalar
     h: Vector
     J: Symmetric
 
 
 def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    """Return the mass matrix as rows."""
     n, joints = mechanism.n, mechanism.joints
     X = [screw(joint, qi) for joint, qi in zip(joints, q, strict=True)]
     bodies = inward(mechanism.parents, composite, None, mechanism.links, X)
@@ -39,23 +40,23 @@ def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
     return H
 
 
-def unit_wrench(joint: Joint, body: Body) -> Pair:
-    """What gives the composite body a unit acceleration about joint i, everything else at rest."""
+def unit_wrench(joint: Joint, body: CompositeBody) -> Pair:
+    """Return the wrench of a unit acceleration of the composite body about joint i, everything else at rest."""
     if joint.prismatic:
         return Pair(Z * body.m, body.h.cross(Z))
     return Pair(Z.cross(body.h), body.J.third_column)
 
 
-def composite(outer: Body | None, link: AnyLink, X: Screw) -> tuple[Body, Body]:
-    """All from a link outwards as one body: seen from the parent's frame, and from its own."""
-    body = Body(link.mass, link.moment, link.origin_inertia)
+def composite(outer: CompositeBody | None, link: AnyLink, X: Screw) -> tuple[CompositeBody, CompositeBody]:
+    """Return a link and everything outwards as one body: in the parent's frame, and in its own."""
+    body = CompositeBody(link.mass, link.moment, link.origin_inertia)
     if outer is not None:
-        body = Body(body.m + outer.m, body.h + outer.h, body.J + outer.J)
+        body = CompositeBody(body.m + outer.m, body.h + outer.h, body.J + outer.J)
     return to_parent(body, X), body
 
 
-def to_parent(body: Body, X: Screw) -> Body:
-    """The parallel-axis rule along z, a turn about z, the rule along x, a turn about x; more where more is between."""
+def to_parent(body: CompositeBody, X: Screw) -> CompositeBody:
+    """Shift along z, turn about z, shift along x, turn about x (parallel-axis rule), then apply what no DH row has."""
     R, a, d = X.R, X.a, X.d
     m, h, J = body
     z = h.z + m * d
@@ -67,11 +68,11 @@ def to_parent(body: Body, X: Screw) -> Body:
     grown = a * (h.x + x)
     J = Symmetric(J.xx, J.yy + grown, J.zz + grown, J.xy - a * h.y, J.xz - a * h.z, J.yz)
     h = Vector(x, R.ca * h.y - R.sa * h.z, R.sa * h.y + R.ca * h.z)
-    return _onward(Body(m, h, J.turned_x(R.ca, R.sa)), X)
+    return _onward(CompositeBody(m, h, J.turned_x(R.ca, R.sa)), X)
 
 
-def _onward(body: Body, X: Screw) -> Body:
-    """What a joint that is no DH row has further: along y and z, about z, and a stand."""
+def _onward(body: CompositeBody, X: Screw) -> CompositeBody:
+    """Apply what no DH row has: shifts along y and z, a turn about z, and a placement."""
     (m, h, J), R = body, X.R
     if not (structural(X.y, 0) and structural(X.z, 0)):
         r = Vector(0, X.y, X.z)
@@ -79,9 +80,9 @@ def _onward(body: Body, X: Screw) -> Body:
         h = h + r * m
     if not (structural(R.sg, 0) and structural(R.cg, 1)):
         h, J = turned_z(h, R.cg, R.sg), J.turned_z(R.cg, R.sg)
-    if X.stand is not None:
-        S, p = X.stand.rotation, X.stand.position
+    if X.placement is not None:
+        S, p = X.placement.rotation, X.placement.position
         h, J = S @ h, similar(S, J)
         J = J + sweep(p, h) + point_inertia(p) * m
         h = h + p * m
-    return Body(m, h, J)
+    return CompositeBody(m, h, J)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector, Z
 from armwright.formulations.parts.recursion import inward, outward
-from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Pivot, Screw, axis, eliminate, rigid, screw
+from armwright.formulations.parts.spatial import ZERO_PAIR, Inertia, Pair, Pivot, Screw, axis, eliminate, rigid, screw
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
@@ -32,7 +32,7 @@ class TwistRate(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """What solving with U D U^T needs of link i: A_{i,i-1}, psi_i and 1/m^_i, and phi~_i of (35)."""
+    """The factors of link i for solving with U D U^T: A_{i,i-1}, psi_i, and phi~_i of (35)."""
 
     A: Screw
     psi: Pair
@@ -42,10 +42,11 @@ class Factor(NamedTuple):
 def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint torques."""
     propagators = _propagators(mechanism, q)
     base = TwistRate(propagators[0], ZERO, Pair(-mechanism.gravity, ZERO))
     motions = outward(mechanism.parents, _motion, base, mechanism.joints, propagators, q, qd, qdd)
-    return inward(mechanism.parents, _wrench, NOTHING, mechanism.joints, mechanism.links, motions, loads)
+    return inward(mechanism.parents, _wrench, ZERO_PAIR, mechanism.joints, mechanism.links, motions, loads)
 
 
 def _propagators(mechanism: Mechanism, q: Coordinates) -> list[Screw]:
@@ -94,16 +95,17 @@ def _composite(outer: Inertia | None, link: AnyLink, A: Screw) -> tuple[Inertia,
 def forward_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint accelerations."""
     bias = inverse_dynamics(mechanism, q, qd, [0] * mechanism.n, loads)
     return solve(mechanism, q, [t - b for t, b in zip(tau, bias, strict=True)])
 
 
 def solve(mechanism: Mechanism, q: Coordinates, phi: Coordinates) -> list[Scalar]:
-    """Accelerations from generalised forces: I qdd = phi by the factors of I = U D U^T (section 3.3)."""
+    """Return accelerations from generalised forces: I qdd = phi by the factors of I = U D U^T (section 3.3)."""
     A = _propagators(mechanism, q)
-    beyond: tuple[Inertia | None, Pair] = (None, NOTHING)
+    beyond: tuple[Inertia | None, Pair] = (None, ZERO_PAIR)
     factors = inward(mechanism.parents, _factor, beyond, mechanism.joints, mechanism.links, A, phi)
-    states = outward(mechanism.parents, _acceleration, (NOTHING, 0), mechanism.joints, factors)
+    states = outward(mechanism.parents, _acceleration, (ZERO_PAIR, 0), mechanism.joints, factors)
     return [acceleration for _, acceleration in states]
 
 

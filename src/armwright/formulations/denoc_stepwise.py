@@ -18,12 +18,12 @@ from typing import NamedTuple
 from armwright.algebra import Scalar, Symmetric, Vector, outer
 from armwright.formulations import denoc
 from armwright.formulations.parts.recursion import inward, outward
-from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, axis, rigid
+from armwright.formulations.parts.spatial import ZERO_PAIR, Inertia, Pair, axis, rigid
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.mechanism import AnyLink, Joint, Mechanism, MomentLink
 
 
-class Crossing(NamedTuple):
+class FrameChange(NamedTuple):
     """Steps 1 and 2: from frame i to frame i+1, by theta and b of joint i, then by a and alpha of joint i+1."""
 
     ct: Scalar
@@ -44,18 +44,18 @@ class Crossing(NamedTuple):
         return Vector(self.ct * v.x + self.st * v.y, self.ca * y + self.sa * v.z, self.ca * v.z - self.sa * y)
 
 
-class Beyond(NamedTuple):
-    """What frame i is handed of joint i+1, in frame i+1."""
+class OuterJoint(NamedTuple):
+    """The quantities of joint i+1 that frame i needs, in frame i+1."""
 
     joint: Joint
     M_bar: Inertia
     eta: Pair
 
 
-class Solved(NamedTuple):
-    """What the way out needs of joint i."""
+class EliminatedJoint(NamedTuple):
+    """The quantities of joint i that the outward recursion needs."""
 
-    crossing: Crossing | None
+    crossing: FrameChange | None
     psi: Pair
     phi: Scalar
 
@@ -63,33 +63,38 @@ class Solved(NamedTuple):
 def forward_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint accelerations."""
     bias = denoc.inverse_dynamics(mechanism, q, qd, [0] * mechanism.n, loads)
     phi = [t - b for t, b in zip(tau, bias, strict=True)]  # step 4
-    last: Beyond | None = None
+    last: OuterJoint | None = None
     solved = inward(mechanism.parents, _factor, last, mechanism.joints, mechanism.links, q, phi)
-    start: tuple[Solved | None, Pair, Scalar] = (None, NOTHING, 0)
+    start: tuple[EliminatedJoint | None, Pair, Scalar] = (None, ZERO_PAIR, 0)
     return [qdd for _, _, qdd in outward(mechanism.parents, _acceleration, start, mechanism.joints, solved)]
 
 
-def _factor(beyond: Beyond | None, joint: Joint, link: AnyLink, q: Scalar, phi: Scalar) -> tuple[Beyond, Solved]:
+def _factor(
+    beyond: OuterJoint | None, joint: Joint, link: AnyLink, q: Scalar, phi: Scalar
+) -> tuple[OuterJoint, EliminatedJoint]:
     """Steps 1 to 12 for one joint."""
-    M, crossing, phi_hat, carried = mass_matrix(joint, link, q), None, phi, NOTHING
+    M, crossing, phi_hat, carried = mass_matrix(joint, link, q), None, phi, ZERO_PAIR
     if beyond is not None:
-        crossing = crossed(joint, beyond.joint, q)
+        crossing = frame_change(joint, beyond.joint, q)
         M = articulated(M, beyond.M_bar, crossing)
-        carried = carried_in(crossing, beyond.eta)
+        carried = wrench_inward(crossing, beyond.eta)
         phi_hat = phi - carried.along(joint)  # step 10
     column = M.column(joint)  # step 6
     inverse = 1 / (column.along(joint) + joint.armature)  # step 7
     psi = column.times(inverse)  # step 8
     eta = psi.times(phi_hat).plus(carried)  # step 11
-    return Beyond(joint, without_joint(M, column, psi), eta), Solved(crossing, psi, phi_hat * inverse)  # step 12
+    return OuterJoint(joint, without_joint(M, column, psi), eta), EliminatedJoint(
+        crossing, psi, phi_hat * inverse
+    )  # step 12
 
 
-def crossed(joint: Joint, further: Joint, q: Scalar) -> Crossing:
+def frame_change(joint: Joint, further: Joint, q: Scalar) -> FrameChange:
     """Steps 1 and 2."""
     R, b, a = joint.rotation(q), joint.extension(q), further.a
-    return Crossing(
+    return FrameChange(
         R.ct, R.st, further.ca, further.sa, Vector(a * R.ct, a * R.st, b), Vector(a, b * further.sa, b * further.ca)
     )
 
@@ -103,7 +108,7 @@ def mass_matrix(joint: Joint, link: AnyLink, q: Scalar) -> Inertia:
     return rigid(MomentLink(m, moment, moved.turned_z(R.ct, R.st)))
 
 
-def articulated(M: Inertia, M_bar: Inertia, crossing: Crossing) -> Inertia:
+def articulated(M: Inertia, M_bar: Inertia, crossing: FrameChange) -> Inertia:
     """Step 5: M + A^T M- A, all blocks moved to O_i in frame i+1, then turned: what is zero there stays so."""
     moved = M_bar.moved(crossing.a_beyond)
     return M.plus(moved.turned_x(crossing.ca, crossing.sa).turned_z(crossing.ct, crossing.st))
@@ -120,23 +125,23 @@ def _less(S: Symmetric, u: Vector, v: Vector) -> Symmetric:
     return Symmetric(*(s - p for s, p in zip(S, products, strict=True)))
 
 
-def carried_in(crossing: Crossing, eta: Pair) -> Pair:
+def wrench_inward(crossing: FrameChange, eta: Pair) -> Pair:
     """Steps 10 and 11: A^T eta, the moment moved in frame i+1."""
     force, moment = eta
     return Pair(crossing.inward(force), crossing.inward(moment + crossing.a_beyond.cross(force)))
 
 
 def _acceleration(
-    last: tuple[Solved | None, Pair, Scalar], joint: Joint, solved: Solved
-) -> tuple[Solved | None, Pair, Scalar]:
+    last: tuple[EliminatedJoint | None, Pair, Scalar], joint: Joint, solved: EliminatedJoint
+) -> tuple[EliminatedJoint | None, Pair, Scalar]:
     """Steps 13 to 15."""
     inner, mu, _ = last
-    carried = NOTHING if inner is None or inner.crossing is None else carried_out(inner.crossing, mu)
+    carried = ZERO_PAIR if inner is None or inner.crossing is None else twist_outward(inner.crossing, mu)
     qdd = solved.phi - solved.psi.dot(carried)  # step 13
     return solved, carried.plus(axis(joint, qdd)), qdd  # step 15
 
 
-def carried_out(crossing: Crossing, mu: Pair) -> Pair:
+def twist_outward(crossing: FrameChange, mu: Pair) -> Pair:
     """Step 14: A mu."""
     linear, angular = mu
     return Pair(crossing.outward(linear - crossing.a.cross(angular)), crossing.outward(angular))

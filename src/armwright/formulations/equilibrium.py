@@ -7,7 +7,7 @@ projected on its axis, so the torque of one joint is found without those of the 
     jR[i], jP[i]   rotation from frame i to frame j, and the origin of frame i in frame j
     jPC            centre of mass of link i in frame j
     w, wd, vd, vC  angular velocity and acceleration, accelerations of the origin and of the centre of mass (6)
-    C_eps, C_V, C_VC   what is left of wd, vd and vC without accelerations of the joints (8)
+    C_eps, C_V, C_VC   wd, vd and vC without accelerations of the joints (8)
 
 Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed over what hangs on both j and k; (12) with the
 jR_i that the paper drops before the centripetal part. Prismatic joints are added: there the forces are projected
@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z
 from armwright.formulations.parts.coordinates import convective
-from armwright.formulations.parts.motion import PointMotion, point_motion
+from armwright.formulations.parts.link_motion import PointMotion, point_motion
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 from armwright.mechanism import Link, Mechanism
 
 
-class Place(NamedTuple):
+class LinkPlace(NamedTuple):
     """Link i seen from frame j."""
 
     R: Matrix
@@ -34,6 +34,7 @@ class Place(NamedTuple):
 def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint torques."""
     motions = _motions(mechanism, q, qd, qdd)
     return [_torque(mechanism, j, motions, loads) for j in range(mechanism.n)]
 
@@ -41,7 +42,7 @@ def inverse_dynamics(
 def joint_torque(
     mechanism: Mechanism, j: int, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> Scalar:
-    """The torque of joint j alone (counted from 0)."""
+    """Return the torque of joint j alone (counted from 0)."""
     return _torque(mechanism, j, _motions(mechanism, q, qd, qdd), loads)
 
 
@@ -51,7 +52,7 @@ def _motions(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordin
 
 
 def convective_accelerations(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> list[list[list[Scalar]]]:
-    """(8): C_eps, C_V and C_VC of every link, each in the frame of its link."""
+    """Return C_eps, C_V and C_VC of (8) for every link, each in the frame of its link."""
     found = []
     for link, m in zip(mechanism.bodies, _motions(mechanism, q, qd, convective(mechanism, qd)), strict=True):
         found.append([list(m.wd), list(m.vd), list(_of_centre(link, m))])
@@ -80,15 +81,15 @@ def _torque(mechanism: Mechanism, j: int, motions: list[PointMotion], loads: Loa
     return force.z if mechanism.joints[j].prismatic else moment.z
 
 
-def _seen_from(j: int, mechanism: Mechanism, R: list[Rotation], s: list[Vector]) -> dict[int, Place]:
-    """Link j and all that hangs on it, in frame j."""
+def _seen_from(j: int, mechanism: Mechanism, R: list[Rotation], s: list[Vector]) -> dict[int, LinkPlace]:
+    """Return link j and its descendants, in frame j."""
     bodies = mechanism.bodies
-    places = {j: Place(IDENTITY, ZERO, bodies[j].com)}
+    places = {j: LinkPlace(IDENTITY, ZERO, bodies[j].com)}
     for i in mechanism.outward_from(j)[1:]:
         inner = places[mechanism.parents[i]]
         jR = Matrix(*(R[i].T @ row for row in inner.R))  # inner.R R_i, row by row
         jP = inner.P + inner.R @ s[i]
-        places[i] = Place(jR, jP, jP + jR @ bodies[i].com)
+        places[i] = LinkPlace(jR, jP, jP + jR @ bodies[i].com)
     return places
 
 
@@ -105,8 +106,8 @@ def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
     return M
 
 
-def _entry(mechanism: Mechanism, j: int, k: int, from_j: dict[int, Place], from_k: dict[int, Place]) -> Scalar:
-    """The torque of joint j per unit acceleration of joint k, on which it hangs, summed over all links beyond j."""
+def _entry(mechanism: Mechanism, j: int, k: int, from_j: dict[int, LinkPlace], from_k: dict[int, LinkPlace]) -> Scalar:
+    """Return the torque of joint j per unit acceleration of its ancestor k, summed over all links beyond j."""
     total: Scalar = 0
     bodies = mechanism.bodies
     for i, at_j in from_j.items():

@@ -7,7 +7,7 @@ joints', Mechanism and Machine Theory 37 (2002). Inverse dynamics is section 4.1
     r        centre of mass in the link frame                 w, wd   angular velocity and acceleration of the link
     Omega    wd~ + w~ w~ (12)                                 sdd     acceleration of the link origin, gravity included
     f, t     inertia force and moment (9), (10)               phi, chi   the recursive sums of (15), (16)
-    M, gamma, E   mass, first moment and inertia of all that hangs on link i, as if the robot were stiff beyond it
+    M, gamma, E   mass, first moment and inertia of link i and its descendants, as if the robot were rigid beyond it
     phi, psi      (mass matrix) composite first moment and inertia about the origin of link i
     z[j][k], s[j][k]   axis k, and the vector from origin k to origin j, in frame j
 
@@ -19,13 +19,13 @@ R_j.
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, euler_moment, point_inertia, sweep
-from armwright.formulations.parts.motion import TensorMotion, tensor_motion
+from armwright.formulations.parts.link_motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 from armwright.mechanism import Joint, Link, Mechanism, Wrench
 
 
-class Sums(NamedTuple):
+class GibbsSums(NamedTuple):
     phi: Vector
     chi: Vector
 
@@ -33,11 +33,12 @@ class Sums(NamedTuple):
 def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint torques."""
     motions = tensor_motion(mechanism, q, qd, qdd)
-    return inward(mechanism.parents, _sums, Sums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
+    return inward(mechanism.parents, _sums, GibbsSums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
 
 
-def _sums(outer: Sums, joint: Joint, link: Link, m: TensorMotion, load: Wrench) -> tuple[Sums, Scalar]:
+def _sums(outer: GibbsSums, joint: Joint, link: Link, m: TensorMotion, load: Wrench) -> tuple[GibbsSums, Scalar]:
     """Steps 2 and 3; step 1 is `tensor_motion`."""
     f = link.mass * (m.sdd + m.Omega @ link.com)  # (9)
     t = euler_moment(m.Omega, link.inertia.euler)  # (10)
@@ -45,10 +46,11 @@ def _sums(outer: Sums, joint: Joint, link: Link, m: TensorMotion, load: Wrench) 
     force = f + outer.phi - load.force
     tau = force.z if joint.prismatic else chi.z  # (14)
     phi = m.R @ force  # (16)
-    return Sums(phi, m.s.cross(phi) + m.R @ chi), tau
+    return GibbsSums(phi, m.s.cross(phi) + m.R @ chi), tau
 
 
 def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    """Return the mass matrix as rows."""
     n, joints = mechanism.n, mechanism.joints
     R = [joint.rotation(qi) for joint, qi in zip(joints, q, strict=True)]
     s = [joint.offset(qi) for joint, qi in zip(joints, q, strict=True)]
@@ -92,7 +94,7 @@ def _composite(
 def _directions(
     mechanism: Mechanism, q: Coordinates, R: list[Rotation]
 ) -> tuple[list[dict[int, Vector]], list[dict[int, Vector]]]:
-    """Steps 2 and 3: axes and arms [j][k] in frame j, of j and of all k it hangs on."""
+    """Steps 2 and 3: axes and arms [j][k] in frame j, of j and its ancestors k."""
     axis, arm = list[dict[int, Vector]](), list[dict[int, Vector]]()
     for j, inner in enumerate(mechanism.parents):
         step = mechanism.joints[j].offset_in_child(q[j], R[j])
@@ -119,7 +121,7 @@ def _entry(joint: Joint, inner: Joint, axis: Vector, arm: Vector, M: Scalar, phi
 def gibbs_function(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()
 ) -> Scalar:
-    """(3), (4): half of mass times squared acceleration, but for what no joint acceleration enters; with rotors.
+    """Return the Gibbs function of (3) and (4) with rotors, without the terms that no joint acceleration enters.
 
     The torques are its gradient by qdd, the mass matrix its Hessian.
     """

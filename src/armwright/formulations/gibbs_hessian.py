@@ -19,6 +19,7 @@ from armwright.mechanism import Mechanism
 
 
 def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    """Return the mass matrix as rows."""
     n = mechanism.n
     D: SquareMatrix = [[0] * n for _ in range(n)]
     wd, sdd = list[dict[int, Vector]](), list[dict[int, Vector]]()

@@ -31,7 +31,7 @@ class Accelerated(NamedTuple):
     p: Vector
 
 
-class Sums(NamedTuple):
+class KaneSums(NamedTuple):
     v: Vector
     moment: Vector
 
@@ -39,12 +39,14 @@ class Sums(NamedTuple):
 def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint torques."""
     base = Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -mechanism.gravity)
     motions = outward(mechanism.parents, motion, base, mechanism.joints, mechanism.bodies, q, qd, qdd)
-    return inward(mechanism.parents, _sums, Sums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
+    return inward(mechanism.parents, _sums, KaneSums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
 
 
 def motion(last: Accelerated, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Accelerated:
+    """Return the motion of a link from that of its parent (outward)."""
     Q, a, rho = joint.rotation(q), joint.offset(q), link.com
     w, wd = Q.T @ last.w, Q.T @ last.wd
     p = Q.T @ (last.p + last.W @ (a - last.rho))
@@ -57,11 +59,11 @@ def motion(last: Accelerated, joint: Joint, link: Link, q: Scalar, qd: Scalar, q
     return Accelerated(Q, a, rho, w, wd, W, p + W @ rho)  # (18)
 
 
-def _sums(outer: Sums, joint: Joint, link: Link, m: Accelerated, load: Wrench) -> tuple[Sums, Scalar]:
+def _sums(outer: KaneSums, joint: Joint, link: Link, m: Accelerated, load: Wrench) -> tuple[KaneSums, Scalar]:
     hd = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)  # (29)
     u = link.mass * m.p
     v = outer.v + u - load.force  # (49)
     moment = outer.moment + hd + link.com.cross(u) - load.moment  # (46), (47)
     tau = v.z if joint.prismatic else moment.z
     v_inner = m.Q @ v
-    return Sums(v_inner, m.Q @ moment + m.a.cross(v_inner)), tau
+    return KaneSums(v_inner, m.Q @ moment + m.a.cross(v_inner)), tau

@@ -12,13 +12,13 @@ first moment without mass.
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector, euler_moment
-from armwright.formulations.parts.motion import TensorMotion, tensor_motion
+from armwright.formulations.parts.link_motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
 
-class Force(NamedTuple):
+class KhalilForce(NamedTuple):
     f: Vector
     n: Vector
 
@@ -26,15 +26,21 @@ class Force(NamedTuple):
 def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint torques."""
     motions = tensor_motion(mechanism, q, qd, qdd)
-    return inward(mechanism.parents, force_step, Force(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads)
+    return inward(
+        mechanism.parents, force_step, KhalilForce(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads
+    )
 
 
-def force_step(outer: Force, joint: Joint, link: AnyLink, m: TensorMotion, load: Wrench) -> tuple[Force, Scalar]:
+def force_step(
+    outer: KhalilForce, joint: Joint, link: AnyLink, m: TensorMotion, load: Wrench
+) -> tuple[KhalilForce, Scalar]:
+    """Add a link to the force and moment of its children and return the torque of its joint (inward)."""
     F = link.mass * m.sdd + m.Omega @ link.moment
     N = euler_moment(m.Omega, link.origin_euler) + link.moment.cross(m.sdd)
     f = F + outer.f - load.force
     n = N + outer.n - load.moment
     tau = f.z if joint.prismatic else n.z
     f_inner = m.R @ f
-    return Force(f_inner, m.R @ n + m.s.cross(f_inner)), tau
+    return KhalilForce(f_inner, m.R @ n + m.s.cross(f_inner)), tau

@@ -31,20 +31,23 @@ class Rates(NamedTuple):
     pdd: Vector
 
 
-class Sums(NamedTuple):
+class LagrangeSums(NamedTuple):
     D: Matrix
     e: Vector
 
 
-NOTHING = IDENTITY * 0
+ZERO_MATRIX = IDENTITY * 0
 
 
 def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
-    base = Rates(Rotation(1, 0, 1, 0), ZERO, IDENTITY, NOTHING, NOTHING, -mechanism.gravity)
+    """Return the joint torques."""
+    base = Rates(Rotation(1, 0, 1, 0), ZERO, IDENTITY, ZERO_MATRIX, ZERO_MATRIX, -mechanism.gravity)
     motions = outward(mechanism.parents, _motion, base, mechanism.joints, q, qd, qdd)
-    return inward(mechanism.parents, _sums, Sums(NOTHING, ZERO), mechanism.joints, mechanism.links, motions, loads)
+    return inward(
+        mechanism.parents, _sums, LagrangeSums(ZERO_MATRIX, ZERO), mechanism.joints, mechanism.links, motions, loads
+    )
 
 
 def _motion(last: Rates, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Rates:
@@ -70,14 +73,14 @@ def _generator(W: Matrix) -> Matrix:
     return Matrix(*(Vector(row.y, -row.x, 0) for row in W))
 
 
-def _sums(beyond: Sums, joint: Joint, link: AnyLink, m: Rates, load: Wrench) -> tuple[Sums, Scalar]:
+def _sums(beyond: LagrangeSums, joint: Joint, link: AnyLink, m: Rates, load: Wrench) -> tuple[LagrangeSums, Scalar]:
     n, J = link.moment, link.origin_euler
     e = beyond.e + link.mass * m.pdd + m.Wdd @ n - m.W @ load.force
     D = beyond.D + outer(n, m.pdd) + Matrix(*(J @ row for row in m.Wdd)).T - _couple(load.moment, m.W)
     x, y, z = m.W.T
     tau = z.dot(e) if joint.prismatic else y.dot(D.x) - x.dot(D.y)
     inner = Matrix(*(m.R @ column for column in D.T)).T + outer(m.s, e)
-    return Sums(inner, e), tau
+    return LagrangeSums(inner, e), tau
 
 
 def _couple(moment: Vector, W: Matrix) -> Matrix:

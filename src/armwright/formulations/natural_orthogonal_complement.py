@@ -8,8 +8,8 @@ its partial velocities.
     e[i][j]  axis of joint j in the frame of link i: its partial angular velocity
     u[j]     partial velocity of the centre of mass of link i, e x r (revolute) or e (prismatic)
 
-The paper factors each inertia tensor off line to save products; here it is used as it is, so that links without
-mass or without inertia about some axis are allowed.
+The paper factors each inertia tensor off line to save products. Here it is not factored, which allows links without
+mass or without inertia about some axis.
 """
 
 from armwright.algebra import ZERO, Scalar, Vector, Z
@@ -18,6 +18,7 @@ from armwright.mechanism import Mechanism
 
 
 def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    """Return the mass matrix as rows."""
     n = mechanism.n
     I: SquareMatrix = [[0] * n for _ in range(n)]  # noqa: E741  (the paper's name)
     e: list[dict[int, Vector]] = []

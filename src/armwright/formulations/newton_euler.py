@@ -10,13 +10,13 @@ Meas. Control 102 (1980). Frames are the canonical ones (Craig, eqs. 6.45-6.53),
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector
-from armwright.formulations.parts.motion import PointMotion, point_motion
+from armwright.formulations.parts.link_motion import PointMotion, point_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.mechanism import Joint, Link, Mechanism, Wrench
 
 
-class Force(NamedTuple):
+class JointForce(NamedTuple):
     f: Vector
     n: Vector
 
@@ -24,11 +24,12 @@ class Force(NamedTuple):
 def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint torques."""
     motions = point_motion(mechanism, -mechanism.gravity, q, qd, qdd)
-    return inward(mechanism.parents, _force, Force(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
+    return inward(mechanism.parents, _force, JointForce(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
 
 
-def _force(outer: Force, joint: Joint, link: Link, m: PointMotion, load: Wrench) -> tuple[Force, Scalar]:
+def _force(outer: JointForce, joint: Joint, link: Link, m: PointMotion, load: Wrench) -> tuple[JointForce, Scalar]:
     com = link.com
     F = link.mass * (m.vd + m.wd.cross(com) + m.w.cross(m.w.cross(com)))  # (6.48), (6.49)
     N = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)  # (6.50)
@@ -36,4 +37,4 @@ def _force(outer: Force, joint: Joint, link: Link, m: PointMotion, load: Wrench)
     n = outer.n + N + com.cross(F) - load.moment  # (6.52)
     tau = f.z if joint.prismatic else n.z  # (6.53)
     f_inner = m.R @ f
-    return Force(f_inner, m.R @ n + m.s.cross(f_inner)), tau
+    return JointForce(f_inner, m.R @ n + m.s.cross(f_inner)), tau

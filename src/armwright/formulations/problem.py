@@ -1,4 +1,4 @@
-"""What can be asked of a robot: one record for each problem, and the table of them.
+"""The problems that a robot can solve: one record each, and the table of them.
 
 `PROBLEMS` is the one list that compiling, exporting, counting, the command line, documents and tests run over. A
 problem is added by an entry here and a formulation of it in `registry`.
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from armwright.errors import InputError, unknown
 from armwright.formulations import composite_body
-from armwright.formulations.parts import wrapped
+from armwright.formulations.parts import adapters
 from armwright.formulations.quantities import kinematics
 from armwright.mechanism import Mechanism
 
-MEANING = {
+ARGUMENT_MEANINGS = {
     "q": "one position per joint, and one more for each ball, free or planar joint",
     "qd": "one velocity per joint, or per freedom of a joint",
     "qdd": "one acceleration per joint, or per freedom of a joint",
@@ -25,33 +25,33 @@ MEANING = {
     "tip_wrench": "force and moment on the tool frame, in the tool frame",
     "link_wrenches": "force and moment on each link frame, in that frame",
 }
-"""The arguments that problems have."""
+"""The meaning of every argument of a problem."""
 
 MANY_JOINTS = 12
-"""From base to tip; above this O(n) forward dynamics is the cheapest. The regressor then takes long to compile."""
+"""Joints from base to tip above which O(n) forward dynamics is the cheapest and the regressor takes long to compile."""
 
 FEW_JOINTS = 2
-"""Up to this differentiating what was traced may find fewer operations than the recursion of derivatives."""
+"""Joints up to which a differentiated trace may need fewer operations than the recursion of derivatives."""
 
-OF_LINK, OF_JOINT = 10, 3
-"""Parameters that torque is linear in: ten of a body; two of friction and one of the rotor of a joint."""
+PARAMETERS_PER_LINK, PARAMETERS_PER_JOINT = 10, 3
+"""Parameters that torque is linear in: ten per link; two of friction and one of the rotor per joint."""
 
 
 class Candidate(NamedTuple):
-    """A formulation that is the cheapest for one robot or another, and the tensor in which it likes zeros.
+    """A formulation that is the cheapest for some robots, and the tensor that should have zeros for it.
 
-    `most` is the number of joints from base to tip up to which it is tried.
+    `max_depth` is the number of joints from base to tip up to which it is tried.
     """
 
     formulation: str
     tensor: str = ""
-    most: int | None = None
+    max_depth: int | None = None
 
 
-class Loop(NamedTuple):
-    """How a chain too long for straight code has the problem: by the sweeps of a problem that `trace.chain_loops` has.
+class ChainSweep(NamedTuple):
+    """The loop for chains too long for straight code, by name of its sweeps in `trace.chain_loops`.
 
-    By `columns`, each is the torque of a unit acceleration, at rest and without gravity.
+    With `columns`, each column is the torque of a unit acceleration, at rest and without gravity.
     """
 
     sweeps: str
@@ -61,41 +61,41 @@ class Loop(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """One question about a robot.
+    """One quantity to compute for a robot.
 
-    `shape` is that of the result for one state: numbers, or names of sizes (`sizes`). `around` puts rotors, friction
-    and couplings around a rigid formulation. `default` is the formulation that is meant where none is named and none is
-    searched for; where code is compiled, `candidates` are searched for the cheapest, or, if there is only one,
-    taken. `solves` says that it solves with the mass matrix, which may be singular. `unrolled` is the largest robot of
-    straight code, where it is shorter than others'. `indexed` names what the problem is asked for one of, as in
-    "joint_torque[2]". `of_frame` says that it is about one frame: the tool, or any that is named. `held` says that it
-    is about loops that forces hold, and no other robot has it.
+    `shape` is that of the result for one state: numbers, or names of sizes (`sizes`). `adapter` adds rotors, friction
+    and couplings to a rigid formulation. `default` is the formulation used if none is named and none is searched for;
+    compiled code searches `candidates` for the cheapest, or takes the only one. `solves_mass_matrix` marks a problem
+    that solves with the mass matrix, which may be singular. `max_unrolled_joints` is the largest robot of straight code
+    if it is smaller than for other problems. `indexed` is the noun of an index, as in "joint_torque[2]". `of_frame`
+    marks a problem about one frame: the tool, or a named one. `constrained` marks a problem about loops closed by
+    forces, which other robots do not have.
     """
 
     name: str
     arguments: tuple[str, ...]
     shape: tuple[int | str, ...]
-    around: Callable[..., Any]
+    adapter: Callable[..., Any]
     default: str
     candidates: tuple[Candidate, ...] = ()
     wrenches: bool = False
-    solves: bool = False
-    loop: Loop | None = None
-    unrolled: int | None = None
+    solves_mass_matrix: bool = False
+    chain_sweep: ChainSweep | None = None
+    max_unrolled_joints: int | None = None
     indexed: str = ""
     of_frame: bool = False
-    held: bool = False
+    constrained: bool = False
     about: str = ""
 
     def sizes(self, mechanism: Mechanism) -> tuple[int, ...]:
-        """The shape of the result for a mechanism."""
+        """Return the shape of the result for a mechanism."""
         links = len(mechanism.solid)
         named = {
-            "n": mechanism.coordinates,
+            "n": mechanism.coordinate_count,
             "links": links,
             "points": links + 1 + (mechanism.tip is not None),
-            "loops": len(mechanism.ties),
-            "parameters": OF_LINK * links + OF_JOINT * len(mechanism.rubbing),
+            "loops": len(mechanism.constrained_loops),
+            "parameters": PARAMETERS_PER_LINK * links + PARAMETERS_PER_JOINT * len(mechanism.friction_joints),
         }
         return tuple(named[size] if isinstance(size, str) else size for size in self.shape)
 
@@ -107,121 +107,127 @@ _FORWARD = (
     Candidate("articulated_body", "inertia"),
 )
 _SLOPES = (Candidate("composite_body", "inertia"), Candidate("traced", "euler", FEW_JOINTS))
-_BY_INVERSE = Loop("inverse_dynamics", "cartesian_tensor")
+_BY_INVERSE = ChainSweep("inverse_dynamics", "cartesian_tensor")
 
 _TABLE = (
     Problem(
-        "inverse_dynamics", ("q", "qd", "qdd"), ("n",), wrapped.torques, "newton_euler", _INVERSE, wrenches=True,
-        loop=_BY_INVERSE, about="the torques that produce accelerations",
+        "inverse_dynamics", ("q", "qd", "qdd"), ("n",), adapters.torques, "newton_euler", _INVERSE, wrenches=True,
+        chain_sweep=_BY_INVERSE, about="the torques that produce accelerations",
     ),
     Problem(
-        "mass_matrix", ("q",), ("n", "n"), wrapped.matrix, "composite_body",
+        "mass_matrix", ("q",), ("n", "n"), adapters.matrix, "composite_body",
         (Candidate("composite_body", "inertia"), Candidate("gibbs_appell", "inertia")),
-        loop=Loop("inverse_dynamics", "composite_body", columns=True), about="M(q), rotors included",
+        chain_sweep=ChainSweep("inverse_dynamics", "composite_body", columns=True), about="M(q), rotors included",
     ),
     Problem(
-        "forward_dynamics", ("q", "qd", "tau"), ("n",), wrapped.accelerations, "articulated_body", _FORWARD,
-        wrenches=True, solves=True, loop=Loop("forward_dynamics", "articulated_body"),
+        "forward_dynamics", ("q", "qd", "tau"), ("n",), adapters.accelerations, "articulated_body", _FORWARD,
+        wrenches=True, solves_mass_matrix=True, chain_sweep=ChainSweep("forward_dynamics", "articulated_body"),
         about="the accelerations that torques produce",
     ),
     Problem(
-        "bias", ("q", "qd"), ("n",), wrapped.bias, "newton_euler", _INVERSE, wrenches=True, loop=_BY_INVERSE,
+        "bias", ("q", "qd"), ("n",), adapters.bias, "newton_euler", _INVERSE, wrenches=True, chain_sweep=_BY_INVERSE,
         about="the torques that hold zero acceleration",
     ),
     Problem(
-        "joint_torque", ("q", "qd", "qdd"), (), wrapped.all_rates, "equilibrium", wrenches=True, indexed="joint",
-        about="the torque of one joint without those of the others",
+        "joint_torque", ("q", "qd", "qdd"), (), adapters.at_accelerations, "equilibrium", wrenches=True,
+        indexed="joint", about="the torque of one joint without those of the others",
     ),
     Problem(
-        "gravity_torque", ("q",), ("n",), wrapped.holding, "cartesian_tensor", loop=_BY_INVERSE,
+        "gravity_torque", ("q",), ("n",), adapters.holding_torques, "cartesian_tensor", chain_sweep=_BY_INVERSE,
         about="the torques that hold the robot still against weight and springs",
     ),
     Problem(
-        "coriolis_matrix", ("q", "qd"), ("n", "n"), wrapped.squares(composite_body.mass_matrix), "christoffel",
+        "coriolis_matrix", ("q", "qd"), ("n", "n"), adapters.coriolis(composite_body.mass_matrix), "christoffel",
         (Candidate("christoffel", "inertia"),), about="C(q, qd) of Christoffel symbols: dM/dt - 2C is skew-symmetric",
     ),
-    Problem("kinetic_energy", ("q", "qd"), (), wrapped.moving, "velocities", about="joules, rotors included"),
-    Problem("potential_energy", ("q",), (), wrapped.stored, "heights", about="joules of weight and springs"),
     Problem(
-        "gibbs_function", ("q", "qd", "qdd"), (), wrapped.gibbs, "gibbs_appell",
+        "kinetic_energy", ("q", "qd"), (), adapters.at_positions_and_rates, "velocities",
+        about="joules, rotors included",
+    ),
+    Problem("potential_energy", ("q",), (), adapters.stored_energy, "heights", about="joules of weight and springs"),
+    Problem(
+        "gibbs_function", ("q", "qd", "qdd"), (), adapters.gibbs, "gibbs_appell",
         about="the energy of acceleration, gravity being one of the base; rotors and springs included",
     ),
     Problem(
-        "gibbs_gradient", ("q", "qd", "qdd"), ("n",), wrapped.coupled, "traced",
+        "gibbs_gradient", ("q", "qd", "qdd"), ("n",), adapters.coupled, "traced",
         about="of gibbs_function by qdd: the torques of inverse_dynamics without friction",
     ),
     Problem(
-        "forward_kinematics", ("q",), (4, 4), wrapped.place, "frames", of_frame=True,
+        "forward_kinematics", ("q",), (4, 4), adapters.at_positions, "frames", of_frame=True,
         about="the tool frame seen from the world",
     ),
-    Problem("link_poses", ("q",), ("links", 4, 4), wrapped.place, "frames", about="each link frame in the world"),
     Problem(
-        "link_positions", ("q",), ("points", 3), wrapped.place, "frames",
+        "link_poses", ("q",), ("links", 4, 4), adapters.at_positions, "frames", about="each link frame in the world"
+    ),
+    Problem(
+        "link_positions", ("q",), ("points", 3), adapters.at_positions, "frames",
         about="the origins of frame 0, of each link frame and of the tool frame in the world",
     ),
     Problem(
-        "jacobian", ("q",), (6, "n"), wrapped.columns, "axes", of_frame=True,
+        "jacobian", ("q",), (6, "n"), adapters.joint_columns, "axes", of_frame=True,
         about="of the tool's velocity, in the axes of the world",
     ),
     Problem(
-        "tip_jacobian", ("q",), (6, "n"), wrapped.columns, "axes", of_frame=True,
+        "tip_jacobian", ("q",), (6, "n"), adapters.joint_columns, "axes", of_frame=True,
         about="the same in the axes of the tool",
     ),
     Problem(
-        "jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns_in_time(kinematics.jacobian), "axes",
+        "jacobian_derivative", ("q", "qd"), (6, "n"), adapters.joint_columns_rate(kinematics.jacobian), "axes",
         of_frame=True, about="dJ/dt of jacobian",
     ),
     Problem(
-        "tip_jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns_in_time(kinematics.tip_jacobian), "axes",
+        "tip_jacobian_derivative", ("q", "qd"), (6, "n"), adapters.joint_columns_rate(kinematics.tip_jacobian), "axes",
         of_frame=True,
         about="dJ/dt of tip_jacobian",
     ),
     Problem(
-        "center_of_mass", ("q",), (3,), wrapped.place, "first moments", about="of all links, in the world"
+        "center_of_mass", ("q",), (3,), adapters.at_positions, "first moments", about="of all links, in the world"
     ),
     Problem(
-        "center_of_mass_jacobian", ("q",), (3, "n"), wrapped.columns, "first moments",
+        "center_of_mass_jacobian", ("q",), (3, "n"), adapters.joint_columns, "first moments",
         about="of the velocity of the centre of mass, in the axes of the world",
     ),
     Problem(
-        "centroidal_momentum", ("q", "qd"), (6,), wrapped.moving, "composite_body",
+        "centroidal_momentum", ("q", "qd"), (6,), adapters.at_positions_and_rates, "composite_body",
         about="linear, then angular about the centre of mass, in the axes of the world; without rotors",
     ),
     Problem(
-        "centroidal_momentum_matrix", ("q",), (6, "n"), wrapped.columns, "composite_body",
+        "centroidal_momentum_matrix", ("q",), (6, "n"), adapters.joint_columns, "composite_body",
         about="that momentum for a unit rate of each joint",
     ),
     Problem(
-        "partial_velocities", ("q",), ("links", 6, "n"), wrapped.stacks, "axes",
+        "partial_velocities", ("q",), ("links", 6, "n"), adapters.joint_column_stacks, "axes",
         about="of each link's centre of mass and of each link, in the axes of the world: Kane's",
     ),
     Problem(
-        "convective_accelerations", ("q", "qd"), ("links", 3, 3), wrapped.moving, "equilibrium",
+        "convective_accelerations", ("q", "qd"), ("links", 3, 3), adapters.at_positions_and_rates, "equilibrium",
         about="of each link while no joint accelerates, in its frame: C_eps, C_V, C_VC of Grigorov",
     ),
     Problem(
-        "inverse_dynamics_derivatives", ("q", "qd", "qdd"), (3, "n", "n"), wrapped.coupled, "composite_body",
+        "inverse_dynamics_derivatives", ("q", "qd", "qdd"), (3, "n", "n"), adapters.coupled, "composite_body",
         _SLOPES, about="dtau/dq, dtau/dqd and M",
     ),
     Problem(
-        "forward_dynamics_derivatives", ("q", "qd", "tau"), (3, "n", "n"), wrapped.coupled, "composite_body",
-        _SLOPES, solves=True, about="dqdd/dq, dqdd/dqd and the inverse of M",
+        "forward_dynamics_derivatives", ("q", "qd", "tau"), (3, "n", "n"), adapters.coupled, "composite_body",
+        _SLOPES, solves_mass_matrix=True, about="dqdd/dq, dqdd/dqd and the inverse of M",
     ),
     Problem(
-        "regressor", ("q", "qd", "qdd"), ("n", "parameters"), wrapped.all_rates, "khalil, by columns",
-        unrolled=MANY_JOINTS, about="Y with tau = Y pi, columns as identify.parameter_names",
+        "regressor", ("q", "qd", "qdd"), ("n", "parameters"), adapters.at_accelerations, "khalil, by columns",
+        max_unrolled_joints=MANY_JOINTS, about="Y with tau = Y pi, columns as identify.parameter_names",
     ),
     Problem(
-        "constraint_forces", ("q", "qd", "tau"), ("loops", 6), wrapped.forces, "composite_body", wrenches=True,
-        solves=True, held=True, about="force and moment of each loop that forces hold, on its first link",
+        "constraint_forces", ("q", "qd", "tau"), ("loops", 6), adapters.forces, "composite_body", wrenches=True,
+        solves_mass_matrix=True, constrained=True,
+        about="force and moment of each loop closed by forces, on its first link",
     ),
     Problem(
-        "loop_errors", ("q",), ("loops", 6), wrapped.place, "ends", held=True,
-        about="how far the ends of each such loop are apart, and by how much turned",
+        "loop_errors", ("q",), ("loops", 6), adapters.at_positions, "ends", constrained=True,
+        about="distance and relative rotation of the ends of each such loop",
     ),
     Problem(
-        "loop_jacobian", ("q",), ("loops", 6, "n"), wrapped.place, "ends", held=True,
-        about="how fast loop_errors grow with each coordinate",
+        "loop_jacobian", ("q",), ("loops", 6, "n"), adapters.at_positions, "ends", constrained=True,
+        about="derivatives of loop_errors by each coordinate",
     ),
 )  # fmt: skip
 
@@ -232,24 +238,24 @@ _INDEXED = re.compile(r"(\w+)\[(\d+)\]", re.ASCII)
 
 
 def problem_of(name: object) -> Problem:
-    """The problem of that name; one of which one of many is asked for has its number behind it in brackets."""
-    plain, _ = parted(name)
+    """Return the problem of that name; an indexed problem has its index in brackets."""
+    plain, _ = split_index(name)
     if plain not in PROBLEMS:
         raise unknown("problem", name, PROBLEMS)
     return PROBLEMS[plain]
 
 
-def parted(name: object) -> tuple[str, int | None]:
-    """ "joint_torque[2]" as its name and number; any other name as it is."""
+def split_index(name: object) -> tuple[str, int | None]:
+    """Return name and index of "joint_torque[2]"; any other name has no index."""
     found = _INDEXED.fullmatch(str(name))
     if found and found[1] in PROBLEMS and PROBLEMS[found[1]].indexed:
         return found[1], int(found[2])
     return str(name), None
 
 
-def numbered(name: str, count: int) -> int:
-    """Which one is asked for by "joint_torque[2]"; an error if none is, or one that there is not."""
-    plain, number = parted(name)
+def index_in(name: str, count: int) -> int:
+    """Return the index in "joint_torque[2]"; raise an error if there is none or it is out of range."""
+    plain, number = split_index(name)
     if number is None or number >= count:
         what = PROBLEMS[plain].indexed
         raise InputError(f"{name}: expected which {what}, {plain}[0] to {plain}[{count - 1}]")

@@ -1,8 +1,8 @@
 """Every formulation, by problem and name.
 
 `FORMULATIONS` is the one list that tests, counts, benchmarks and the command line run over; `CONTRIBUTING.md`
-says how to add an entry. A formulation is called with a chain and one scalar per coordinate; its problem says how
-rotors, friction and joints that move together stand around it.
+says how to add an entry. A formulation is called with a mechanism and one scalar per coordinate; the adapter of
+its problem adds rotors, friction and couplings.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from armwright.formulations import (
     walker_orin_1,
     walker_orin_3,
 )
-from armwright.formulations.parts import held, passive
-from armwright.formulations.parts.actuators import joint_friction, rotors_turning
+from armwright.formulations.parts import loop_constraints, springs
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of, joint_by_joint
+from armwright.formulations.parts.rotors_and_friction import ball_rotor_torques, joint_friction
 from armwright.formulations.parts.types import Coordinates, Loads
-from armwright.formulations.parts.unsolved import Unsolved
-from armwright.formulations.problem import numbered, parted, problem_of
+from armwright.formulations.parts.unsolved import UnsolvedDerivatives
+from armwright.formulations.problem import index_in, problem_of, split_index
 from armwright.formulations.quantities import (
     centroidal,
     coriolis,
@@ -54,12 +54,11 @@ from armwright.notebook import table
 class Formulation:
     """One way to solve one problem.
 
-    `order` is the growth of its cost with the number of joints. `any_link` says that it works in the ten linear
-    parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
-    move together; a recursion that solves for one joint after the other does not. `traced` says that it takes no
-    scalars but those of a trace, `serial` that it is for a chain of DH rows only, `looped` that it takes closed loops,
-    curved couplings, and dry friction where a free joint slides.
-    `unsolved` is the same up to its systems of equations, where compiled code can solve those in a loop.
+    `order` is the growth of its cost with the number of joints. `any_link`: it works in the ten linear parameters and
+    accepts regrouped links without a centre of mass. `solves_coupled`: it accepts joints that move together; a
+    recursion that solves for one joint after the other does not. `traced`: it accepts traced scalars only. `serial`: it
+    is for one chain of DH rows. `looped`: it accepts closed loops, curved couplings, and dry friction of a free joint.
+    `unsolved` is the formulation without its systems of equations, which compiled code can solve in a loop.
     """
 
     name: str
@@ -68,42 +67,42 @@ class Formulation:
     order: str
     rigid: Callable[..., Any]
     any_link: bool = False
-    together: bool = True
+    solves_coupled: bool = True
     traced: bool = False
     serial: bool = False
     looped: bool = True
-    unsolved: Callable[..., Unsolved] | None = None
+    unsolved: Callable[..., UnsolvedDerivatives] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By name: the functions inside are made here and cannot be pickled."""
-        return find, (self.problem, self.name)
+        """Pickle by name: the functions inside are made here and cannot be pickled."""
+        return find_formulation, (self.problem, self.name)
 
     def takes(self, mechanism: Mechanism) -> bool:
-        """Whether it is written for such a robot; asked for another one, it says why not."""
+        """Return whether it accepts such a robot."""
         return not self.refusal(mechanism)
 
     def __call__(self, mechanism: Mechanism, *state: Coordinates, loads: Loads | None = None) -> Any:
-        """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
+        """Return tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
         if why := self.refusal(mechanism):
             raise InputError(why)
         problem, rigid = problem_of(self.problem), self.rigid
-        if problem.held and not mechanism.ties:
+        if problem.constrained and not mechanism.constrained_loops:
             raise InputError(
-                f"{self.problem} is of loops that forces hold, and this robot has none; expected a loop without joints "
-                "that depend on it: dependent = [] in its [[loop]], or with_loop(..., dependent=[])"
+                f"{self.problem} is about loops closed by forces, and this robot has none; expected a loop without "
+                "joints that depend on it: dependent = [] in its [[loop]], or with_loop(..., dependent=[])"
             )
         if problem.indexed:
-            rigid = partial(rigid, numbered(self.problem, mechanism.coordinates))
-        return problem.around(rigid, mechanism, *state, mechanism.wrenches() if loads is None else loads)
+            rigid = partial(rigid, index_in(self.problem, mechanism.coordinate_count))
+        return problem.adapter(rigid, mechanism, *state, mechanism.wrenches() if loads is None else loads)
 
     def refusal(self, mechanism: Mechanism) -> str:
-        """Why it cannot be had for a robot; nothing where it can."""
+        """Return why it does not accept a robot, or an empty text."""
         if problem_of(self.problem).of_frame and mechanism.tip is None:
             return (
-                f"{self.problem} is of one frame, and this robot has several tips and none is chosen; name a frame, or "
-                "choose with with_tip"
+                f"{self.problem} is about one frame, and this robot has several tips and none is chosen; name a frame, "
+                "or choose with with_tip"
             )
-        if not self.together and mechanism.together:
+        if not self.solves_coupled and mechanism.coupled:
             return (
                 f"{self.name} solves for one joint after the other, and this robot has joints that move together; "
                 "expected one that forms the mass matrix, such as 'composite_body', or none, to have it chosen"
@@ -113,7 +112,7 @@ class Formulation:
                 f"{self.name} is written for a chain of DH rows, and this robot has branches, ball joints or axes that "
                 "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
             )
-        if not self.looped and (mechanism.loops or mechanism.curved or mechanism.rubs_in_space):
+        if not self.looped and (mechanism.loops or mechanism.has_curves or mechanism.has_spatial_friction):
             return (
                 f"{self.problem} by {self.name} is for robots without closed loops, curved couplings and dry friction "
                 "where a free joint slides; expected another formulation, such as 'traced', or none, to have it chosen"
@@ -161,7 +160,7 @@ _MATRICES = (
     Formulation("gibbs_hessian", "mass_matrix", f"{_MATA}, (21)", "n^3", gibbs_hessian.mass_matrix),
 )
 
-# The inverse dynamics that gives each mass matrix its bias: the one its authors use; for composite_body the cheapest.
+# The inverse dynamics for the bias of each mass matrix: the one of its authors; for composite_body the cheapest.
 _BIAS_FOR = {
     "composite_body": cartesian_tensor.inverse_dynamics,
     "walker_orin_3": newton_euler.inverse_dynamics,
@@ -174,7 +173,7 @@ _BIAS_FOR = {
 
 
 def _solved(matrix: Formulation, solver: str) -> Formulation:
-    """Forward dynamics that forms this matrix. The plain name means Cholesky, except for the recursive denoc."""
+    """Return forward dynamics that forms this matrix. The plain name means Cholesky, except for the recursive denoc."""
     plain = solver == "cholesky" and matrix.name != "denoc"
     name = matrix.name if plain else f"{matrix.name}_{solver}"
     function = forward_dynamics_of(matrix.rigid, _BIAS_FOR[matrix.name], solver)
@@ -183,8 +182,8 @@ def _solved(matrix: Formulation, solver: str) -> Formulation:
 
 
 def _one_by_one(name: str, paper: str, function: Callable[..., Any]) -> Formulation:
-    """Forward dynamics that solves for one joint after the other."""
-    return Formulation(name, "forward_dynamics", paper, "n", joint_by_joint(function), True, together=False)
+    """Return forward dynamics that solves for one joint after the other."""
+    return Formulation(name, "forward_dynamics", paper, "n", joint_by_joint(function), True, solves_coupled=False)
 
 
 _ACCELERATIONS = (
@@ -206,11 +205,11 @@ def _gravity_torque(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
 def _joint_torque(
     joint: int, mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Any
 ) -> Scalar:
-    """The torque of one coordinate, from the joints it moves."""
-    parts = passive.torques(mechanism, q)[joint]
-    rub, turning = joint_friction(mechanism, qd), rotors_turning(mechanism, qd)
+    """Return the torque of one coordinate, from the joints it moves."""
+    parts = springs.torques(mechanism, q)[joint]
+    rub, turning = joint_friction(mechanism, qd), ball_rotor_torques(mechanism, qd)
     for i, moved in enumerate(mechanism.joints):
-        terms = mechanism.drives[i].terms if mechanism.drives else ((i, 1),)
+        terms = mechanism.couplings[i].terms if mechanism.couplings else ((i, 1),)
         for factor in (factor for coordinate, factor in terms if coordinate == joint):
             links = equilibrium.joint_torque(mechanism, i, q, qd, qdd, loads)
             parts = parts + factor * (links + moved.armature * qdd[i] + rub[i] + turning[i])
@@ -218,12 +217,12 @@ def _joint_torque(
 
 
 def _only(name: str, problem: str, rigid: Callable[..., Any], paper: str = "-", order: str = "n") -> Formulation:
-    """The one way in which something is computed."""
+    """Return the only formulation of a problem."""
     return Formulation(name, problem, paper, order, rigid, any_link=True)
 
 
 def _open(problem: str, rigid: Callable[..., Any], order: str) -> Formulation:
-    """Derivatives of robots without closed loops, curved couplings and dry friction where a free joint slides."""
+    """Return derivatives for robots without closed loops, curved couplings and dry friction of a free joint."""
     return replace(_only("composite_body", problem, rigid, _SINGH, order), looped=False)
 
 
@@ -259,8 +258,8 @@ _QUANTITIES = (
         _only("traced", "forward_dynamics_derivatives", differentiated.of_forward_dynamics, order="n^3"), traced=True
     ),
     Formulation("composite_body", "constraint_forces", "Baumgarte 1972", "n^3", _ACCELERATIONS[3].rigid, True),
-    _only("ends", "loop_errors", held.errors),
-    _only("ends", "loop_jacobian", held.columns),
+    _only("ends", "loop_errors", loop_constraints.errors),
+    _only("ends", "loop_jacobian", loop_constraints.columns),
     _only("khalil, by columns", "regressor", regressor.rows, "Khalil, Dombre 2002, 9.6", "n^2"),
 )
 
@@ -286,21 +285,21 @@ def formulations(problem: str | None = None) -> Listing:
     return Listing(f for f in FORMULATIONS if f.problem == name)
 
 
-def find(problem: str, name: str | None = None) -> Formulation:
-    """The formulation of that name for that problem; the problem's default when no name is given."""
+def find_formulation(problem: str, name: str | None = None) -> Formulation:
+    """Return the formulation of that name for that problem; without a name, the problem's default."""
     choices, wanted = formulations(str(problem)), problem_of(problem).default if name is None else name
     chosen = next((f for f in choices if f.name == wanted), None)
     if chosen is not None:
-        return chosen if parted(problem)[1] is None else replace(chosen, problem=problem)
+        return chosen if split_index(problem)[1] is None else replace(chosen, problem=problem)
     elsewhere = sorted({f.problem for f in FORMULATIONS if f.name == name})
     hint = f"{name!r} solves {', '.join(elsewhere)} only." if elsewhere else ""
     raise unknown(f"{problem} formulation", name, [f.name for f in choices], hint)
 
 
 def default_for(problem: str, mechanism: Mechanism | None = None) -> Formulation:
-    """The formulation that is meant where none is named, of those that can be had for a robot."""
-    chosen = find(problem)
+    """Return the formulation used if none is named, among those that accept the robot."""
+    chosen = find_formulation(problem)
     if mechanism is None or not chosen.refusal(mechanism):
         return chosen
-    named = (find(problem, candidate.formulation) for candidate in problem_of(problem).candidates)
+    named = (find_formulation(problem, candidate.formulation) for candidate in problem_of(problem).candidates)
     return next((f for f in named if not f.refusal(mechanism)), chosen)

@@ -5,8 +5,8 @@ Control 104 (1982). One call of inverse dynamics without acceleration gives the 
 joint, at rest and without gravity, gives the column of that joint in the mass matrix. The paper was not at hand: the
 method is as those who cite it describe it.
 
-Traced, it costs less than that: what a unit acceleration leaves at rest, and the half of the matrix that the
-factorisation of a symmetric one does not look at, is not computed. Their third method, composite bodies, is
+Traced, it costs less than that: zeros of a unit acceleration, and the half of the matrix that the factorisation of a
+symmetric one does not read, are not computed. Their third method, composite bodies, is
 `walker_orin_3`; the other two are not here.
 """
 
@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from armwright.algebra import ZERO, Scalar
 from armwright.formulations import newton_euler
-from armwright.formulations.parts.actuators import rotor_torque, with_rotors
-from armwright.formulations.parts.coordinates import congruent, convective, gathered, positions, rates
+from armwright.formulations.parts.coordinates import congruent, convective, positions, rates, to_coordinates
 from armwright.formulations.parts.linear import cholesky
+from armwright.formulations.parts.rotors_and_friction import rotor_torques, with_rotors
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.mechanism import Mechanism, Wrench
 
@@ -24,9 +24,13 @@ from armwright.mechanism import Mechanism, Wrench
 def forward_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
 ) -> list[Scalar]:
+    """Return the joint accelerations."""
     n, x, v = mechanism.n, positions(mechanism, q), rates(mechanism, qd)
     c = convective(mechanism, v)
-    bias = gathered(mechanism, newton_euler.inverse_dynamics(mechanism, x, v, c, loads)), rotor_torque(mechanism, c)
+    bias = (
+        to_coordinates(mechanism, newton_euler.inverse_dynamics(mechanism, x, v, c, loads)),
+        rotor_torques(mechanism, c),
+    )
     still, unloaded = replace(mechanism, gravity=ZERO), (Wrench(),) * n
     columns = [
         newton_euler.inverse_dynamics(still, x, [0] * n, [int(i == j) for i in range(n)], unloaded) for j in range(n)

@@ -33,6 +33,7 @@ class Composite(NamedTuple):
 
 
 def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    """Return the mass matrix as rows."""
     n, joints = mechanism.n, mechanism.joints
     R = [joint.rotation(qi) for joint, qi in zip(joints, q, strict=True)]
     s = [joint.offset(qi) for joint, qi in zip(joints, q, strict=True)]
@@ -49,7 +50,7 @@ def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
 
 
 def _composite(outer: list[Composite], link: Link, R: Rotation, s: Vector) -> tuple[list[Composite], Composite]:
-    """All from a link outwards as one body: seen from the parent's frame, and from its own."""
+    """Return a link and everything outwards as one body: in the parent's frame, and in its own."""
     body = reduce(_joined, outer, Composite(link.mass, link.com, link.inertia))
     return [Composite(body.M, s + R @ body.c, R.similar(body.E))], body
 
@@ -61,18 +62,18 @@ def _joined(one: Composite, other: Composite) -> Composite:
 
 
 def _share(part: Scalar, whole: Scalar) -> Scalar:
-    """Masses are known off line: a whole that is zero is a number, never a symbol."""
+    """Return part / whole; masses are known off line, so that a whole of zero is a number, never a symbol."""
     return 0 if vanishes(whole) else part / whole
 
 
 def _moved(mass: Scalar, r: Vector) -> Symmetric:
-    """The parallel-axis rule: what an inertia about a centre of mass gains about a point away from it by r."""
+    """Return the growth of an inertia from the centre of mass to a point at distance r (parallel-axis rule)."""
     inertia: Symmetric = point_inertia(r) * mass
     return inertia
 
 
 def _unit_wrench(joint: Joint, body: Composite) -> Pair:
-    """What gives the composite body a unit acceleration about joint i, everything else at rest."""
+    """Return the wrench of a unit acceleration of the composite body about joint i, everything else at rest."""
     F = Z * body.M if joint.prismatic else Z.cross(body.c * body.M)
     N = ZERO if joint.prismatic else body.E.third_column
     return Pair(F, N + body.c.cross(F))

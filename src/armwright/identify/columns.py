@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked_array, common_shape, scalars, stacked
 from armwright.errors import InputError
-from armwright.formulations import find
-from armwright.formulations.parts import passive
+from armwright.formulations import find_formulation
+from armwright.formulations.parts import springs
 from armwright.formulations.parts.coordinates import placed, positions
-from armwright.formulations.problem import MEANING
+from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.model.description import Description
@@ -31,7 +31,7 @@ def sprung(robot: Description, q: Array) -> Array:
     """The torques (k, n) of springs at positions (k, nq), which the regressor is without: they are no parameters."""
     mechanism = robot.mechanism()
     there = placed(mechanism, list(q.T))
-    return stacked(passive.torques(there, positions(there, list(q.T))), q.shape[:-1], FLOAT64)
+    return stacked(springs.torques(there, positions(there, list(q.T))), q.shape[:-1], FLOAT64)
 
 
 def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
@@ -47,10 +47,13 @@ def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -
 def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """The same without a compiler, which is quicker for the first few hundred states."""
     given = {"q": (q, robot.nq), "qd": (qd, robot.n), "qdd": (qdd, robot.n)}
-    arrays = {name: (checked_array(name, x, (size,), FLOAT64, MEANING[name]), 1) for name, (x, size) in given.items()}
+    arrays = {
+        name: (checked_array(name, x, (size,), FLOAT64, ARGUMENT_MEANINGS[name]), 1)
+        for name, (x, size) in given.items()
+    }
     batch = common_shape(arrays)
     state = [scalars(x, batch) for x, _ in arrays.values()]
-    result = stacked(find("regressor")(robot.mechanism(), *state), batch, FLOAT64)
+    result = stacked(find_formulation("regressor")(robot.mechanism(), *state), batch, FLOAT64)
     if not np.isfinite(result).all():
         said = unit_length_error(robot, "q", arrays["q"][0])
         raise InputError(said or "q, qd and qdd hold a number that is not finite, or too large")

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from armwright.algebra import ZERO, Array, Scalar, Symmetric, Vector
-from armwright.formulations.composite_body import Body, to_parent
+from armwright.formulations.composite_body import CompositeBody, to_parent
 from armwright.formulations.parts.spatial import Screw
 from armwright.identify.vector import JOINT, LINK, TEN, THREE
 from armwright.mechanism import AnyLink, Joint, Mechanism, MomentLink
@@ -162,7 +162,7 @@ def _handed_inward(layout: Layout, links: tuple[AnyLink, ...], actuators: Array,
             actuators[i, JOINT.index("armature")] += mass
         if i:
             joint, inner = layout.joints[i], left[i - 1]
-            given = to_parent(Body(mass, moment, _NO_TENSOR), Screw(joint.rotation(0), joint.a, joint.d))
+            given = to_parent(CompositeBody(mass, moment, _NO_TENSOR), Screw(joint.rotation(0), joint.a, joint.d))
             left[i - 1] = MomentLink(inner.mass + given.m, inner.moment + given.h, inner.origin_inertia + given.J)
         left[i] = MomentLink(link.mass - mass, link.moment - moment, link.origin_inertia)
     return tuple(left)

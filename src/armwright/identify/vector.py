@@ -39,7 +39,7 @@ def parameter_names(robot: Description | int) -> tuple[str, ...]:
     A number stands for any robot with so many links, each on a joint of one freedom. Joints that follow others count.
     """
     if isinstance(robot, Description):
-        links, joints = len(robot.links), robot.mechanism().rubbing
+        links, joints = len(robot.links), robot.mechanism().friction_joints
     elif isinstance(robot, bool) or not isinstance(robot, int) or robot < 1:
         raise InputError(f"parameter_names got {robot!r}; expected a Robot, or how many links it has")
     else:
@@ -53,7 +53,10 @@ def parameters(robot: Description) -> Array:
     if not isinstance(robot, Description):
         raise InputError(f"parameters got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     mechanism = robot.mechanism()
-    bodies, rubbing = [mechanism.links[i] for i in mechanism.solid], [mechanism.joints[i] for i in mechanism.rubbing]
+    bodies, rubbing = (
+        [mechanism.links[i] for i in mechanism.solid],
+        [mechanism.joints[i] for i in mechanism.friction_joints],
+    )
     links = [x for link in bodies for x in (link.mass, *link.moment, *link.origin_inertia)]
     joints = [x for joint in rubbing for x in (joint.viscous, joint.coulomb, joint.armature)]
     return np.array([*links, *joints], float)
@@ -61,7 +64,7 @@ def parameters(robot: Description) -> Array:
 
 def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
     """The same robot with other parameters, and nothing in its hand: that is a part of the link that held it."""
-    n, rubbing = len(robot.links), robot.mechanism().rubbing
+    n, rubbing = len(robot.links), robot.mechanism().friction_joints
     size = TEN * n + THREE * len(rubbing)
     vector = checked_array("values", values, (size,), np.dtype(float), "the parameters of `parameters(robot)`")
     if vector.ndim != 1 or not np.isfinite(vector).all():

@@ -56,7 +56,7 @@ def held_rows(robot: Description, contacts: Contacts) -> dict[str, int]:
     """How many rows each contact has."""
     if not isinstance(contacts, (Sequence, Mapping)) or isinstance(contacts, str) or not contacts:
         raise InputError(f"contacts = {contacts!r}: expected names of frames, such as ['foot'], or {{'foot': 'frame'}}")
-    if robot.mechanism().ties:
+    if robot.mechanism().constrained_loops:
         raise InputError(f"{robot.name} has loops that forces hold, beside which contacts are not known")
     pairs = list(contacts.items()) if isinstance(contacts, Mapping) else [(name, "point") for name in contacts]
     for name, what in pairs:

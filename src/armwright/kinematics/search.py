@@ -122,7 +122,7 @@ class Solver:
         for each in orientations:
             if each not in ROWS:
                 raise unknown("orientation", each, ROWS)
-        if robot.mechanism().ties:
+        if robot.mechanism().constrained_loops:
             raise InputError(f"inverse kinematics of {robot.name} would open its loops, which forces hold")
         if backend(target).search is not None:
             _check_whole(robot, target, path)

@@ -26,14 +26,14 @@ import numpy as np
 
 from armwright.algebra import Array, Matrix, Scalar, Vector, Z, dot, elementary, structural, total
 from armwright.backends.interface import backend
-from armwright.formulations.parts.coordinates import gathered, placed, positions, tangent
+from armwright.formulations.parts.coordinates import placed, positions, tangent, to_coordinates
 from armwright.formulations.parts.linear import cholesky
 from armwright.formulations.parts.types import Coordinates
 from armwright.formulations.quantities.kinematics import link_frames, tip_columns, tool_frame
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Expr, Graph
 from armwright.graph.program import Program
-from armwright.mechanism import Mechanism, Pose, entry
+from armwright.mechanism import Mechanism, Pose, position_entry
 
 ROWS = {"full": 6, "axis": 5, "free": 3}
 """How many numbers the error has, by what counts of the orientation."""
@@ -131,7 +131,7 @@ def _nearer(error: list[Scalar], square: Scalar) -> list[Scalar]:
 def _entries(mechanism: Mechanism) -> dict[int, int]:
     """Which entry of q goes with a coordinate, for those of no ball."""
     of_balls = {i for ball in mechanism.balls for i in ball.rates}
-    return {i: entry(mechanism.balls, i) for i in range(mechanism.coordinates) if i not in of_balls}
+    return {i: position_entry(mechanism.balls, i) for i in range(mechanism.coordinate_count) if i not in of_balls}
 
 
 def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[Scalar]:
@@ -192,7 +192,7 @@ def _axis_error(z: Vector) -> list[Scalar]:
 def _columns(mechanism: Mechanism, task: Task, x: Coordinates, rows: int) -> list[list[Scalar]]:
     """The columns of J; angles per length, where the joint is prismatic, times length are angles."""
     columns = [[*column.l, *column.e] for column in tip_columns(mechanism, x)]
-    of_coordinates = zip(*(gathered(mechanism, row) for row in zip(*columns, strict=True)), strict=True)
+    of_coordinates = zip(*(to_coordinates(mechanism, row) for row in zip(*columns, strict=True)), strict=True)
     J = []
     for sliding, column in zip(task.sliding, of_coordinates, strict=True):
         length, unit = (1, task.length) if sliding else (1 / task.length, 1)
@@ -240,7 +240,7 @@ Run = Callable[[tuple[Array, Array], Array], object]
 def traced(mechanism: Mechanism, task: Task) -> Program:
     """The step as a program of q and `wanted`."""
     graph = Graph()
-    q = tuple(graph.input(f"q{i + 1}") for i in range(mechanism.places))
+    q = tuple(graph.input(f"q{i + 1}") for i in range(mechanism.position_count))
     wanted = tuple(graph.input(f"wanted{k}") for k in range(12 * task.targets + 1))
     values = step(mechanism, task, q, wanted)
     return written_out(Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),)))

@@ -19,7 +19,7 @@ from armwright.algebra import Array, dot
 from armwright.arrays import check_finite, checked_array, common_shape, package, state_rows
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import ArmwrightError, InputError
-from armwright.formulations.problem import MEANING, problem_of
+from armwright.formulations.problem import ARGUMENT_MEANINGS, problem_of
 from armwright.function import compile as compile_function
 from armwright.graph.angles import written_out
 from armwright.graph.differentiate import pullback
@@ -34,7 +34,7 @@ from armwright.trace.tracing import TraceRequest
 RESULTS = {"inverse_dynamics": "tau", "forward_dynamics": "qdd"}
 """What each problem that has a gradient gives."""
 
-MEANINGS = {**MEANING, "q0": "where rollouts start", "qd0": "how fast rollouts start"}
+MEANINGS = {**ARGUMENT_MEANINGS, "q0": "where rollouts start", "qd0": "how fast rollouts start"}
 """Of the arguments of all functions."""
 
 SECOND = "{} has no second derivatives; expected to be differentiated once"

@@ -53,7 +53,7 @@ def shared_code(robot: Description, vary: tuple[str, ...] = (), moved: bool = Tr
     if held:
         body = mechanism.links[mechanism.solid[robot.tool_frame.link]]
         names, numbers = (*names, TIP_BODY), (*numbers, body.mass, *body.moment, *body.origin_inertia)
-    weight = sum(link.mass for link in mechanism.weighing.links)
+    weight = sum(link.mass for link in mechanism.without_compensated_weight.links)
     height = mechanism.base.rotation.T @ mechanism.base.position if moved else None
     lifted = 0.0 if height is None else -weight * float(mechanism.gravity.dot(height))
     return SharedCode(relative, names, tuple(map(float, numbers)), lifted)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from armwright.errors import ModelError, unknown
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 
 if TYPE_CHECKING:
     from armwright.model.description import Description
@@ -66,10 +66,10 @@ def check_tree(robot: Description) -> None:
             raise ModelError(f"robot {robot.name!r}: {where}; expected -1 (the base) to {count - 1}")
     if robot.payload is not None or robot.tool != IDENTITY_TRANSFORM:
         _ = robot.tool_frame
-    sizes = Counter((row.kind, i - row.freedom) for i, row in enumerate(robot.rows) if row.kind in FREEDOMS)
+    sizes = Counter((row.kind, i - row.freedom) for i, row in enumerate(robot.rows) if row.kind in FREEDOMS_OF_KIND)
     for (kind, _), size in sizes.items():
-        if size != FREEDOMS[kind]:
-            raise ModelError(f"robot {robot.name!r}: a {kind} joint has {FREEDOMS[kind]} freedoms, not {size}")
+        if size != FREEDOMS_OF_KIND[kind]:
+            raise ModelError(f"robot {robot.name!r}: a {kind} joint has {FREEDOMS_OF_KIND[kind]} freedoms, not {size}")
 
 
 def check_names(rows: Sequence[JointModel]) -> None:
@@ -98,7 +98,7 @@ def check_mimics(robot: Description) -> None:
         for name in (mimic.joint, *(other for other, _ in mimic.others)):
             if name not in leaders:
                 raise unknown(f"joint for {joint.name!r} of robot {robot.name!r} to follow:", name, leaders)
-            if (kind := leaders[name].kind) in FREEDOMS or joint.kind in FREEDOMS:
+            if (kind := leaders[name].kind) in FREEDOMS_OF_KIND or joint.kind in FREEDOMS_OF_KIND:
                 raise ModelError(
                     f"robot {robot.name!r}: {joint.name!r} follows {name!r}, and the position of a "
                     f"{kind or joint.kind} joint is no number that could follow or be followed"

@@ -12,7 +12,7 @@ import numpy as np
 from armwright.algebra import Array, Scalar
 from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
-from armwright.mechanism import FREEDOMS, Ball, Drive, Mechanism, entry, leaves, only_leaf
+from armwright.mechanism import FREEDOMS_OF_KIND, Ball, JointCoupling, Mechanism, leaves, only_leaf, position_entry
 from armwright.model.consistency import check_finite, check_mimics, check_springs, check_tree
 from armwright.model.mechanics import mechanism_of
 from armwright.model.records import Frame, JointModel, LinkModel, LoopModel, Payload
@@ -129,7 +129,7 @@ class Description:
     @cached_property
     def entries(self) -> tuple[int, ...]:
         """The entry of q for each of `joints`; for a freedom of a ball, some entry of that ball."""
-        return tuple(entry(self.balls, i) for i in range(self.n))
+        return tuple(position_entry(self.balls, i) for i in range(self.n))
 
     @property
     def neutral(self) -> Array:
@@ -199,7 +199,7 @@ class Description:
         """The ball, free and planar joints, whose q has one entry more than their qd."""
         found, coordinate = list[Ball](), 0
         for i, row in enumerate(self.rows):
-            if row.kind in FREEDOMS and row.freedom == 0:
+            if row.kind in FREEDOMS_OF_KIND and row.freedom == 0:
                 found.append(Ball(row.kind, i, coordinate, coordinate + len(found)))
             coordinate += row.mimic is None
         return tuple(found)
@@ -220,20 +220,20 @@ class Description:
         return tuple(placed[i] if i in placed else next(own) for i in range(len(self.joints) + len(self.followers)))
 
     @property
-    def drives(self) -> tuple[Drive, ...]:
+    def couplings(self) -> tuple[JointCoupling, ...]:
         """The drive of each of `rows`; empty if each is a coordinate of q and qd."""
         if not (self.followers or self.balls):
             return ()
         place = {joint.name: i for i, joint in enumerate(self.joints)}
         own = iter(range(self.n))
         return tuple(
-            Drive(
+            JointCoupling(
                 tuple((place[name], factor) for name, factor in row.mimic.leaders),
                 row.mimic.offset,
                 curve=row.mimic.curve,
             )
             if row.mimic
-            else Drive(((next(own), 1),))
+            else JointCoupling(((next(own), 1),))
             for row in self.rows
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.arrays import masked
 from armwright.errors import InputError, unknown
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.description import AnyDescription, Description
 from armwright.model.records import JointModel
 from armwright.model.si_conversion import drive_quantities, table_in_si
@@ -90,7 +90,7 @@ def with_drives(robot: AnyDescription, where: str, **given: Any) -> AnyDescripti
         field, read = DRIVE_READERS[key]
         nothing = field in ZERO_FOR_BALLS and isinstance(value, Real) and value == 0
         everywhere = nothing or field in LIMITS_FOR_BALLS
-        without = () if everywhere else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
+        without = () if everywhere else tuple(row.name for row in robot.rows if row.kind in FREEDOMS_OF_KIND)
         for name, own in _by_name(robot, where, key, value, without).items():
             joint = next(row for row in robot.rows if row.name == name)
             row = _reader(key, own, joint, f"{where}, {name}")

@@ -2,7 +2,7 @@
 
 A loop is cut at one place, where a frame on one link meets a frame on another. In a plane it may move two of its
 joints, which are then no coordinates of the robot any more: they are found from the others in closed form (see
-`formulations.parts.loops`). A loop whose joints move in proportion, as those of a parallelogram do, becomes a coupling
+`formulations.parts.loop_geometry`). A loop whose joints move in proportion, such as a parallelogram, becomes a coupling
 of joints, which is never singular. Without such joints the loop is held by forces.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import ModelError, unknown
 from armwright.formulations.parts.coordinates import placed, positions
-from armwright.formulations.parts.loops import dyad, ends, gap
+from armwright.formulations.parts.loop_geometry import closure_error, dyad, ends
 from armwright.mechanism import Loop, Mechanism
 from armwright.model.description import AnyDescription
 from armwright.model.followers import with_followers
@@ -79,7 +79,7 @@ class _OpenLoop:
         self.names = [row.name for row in self.robot.rows]
         carriers = self.robot.link_rows
         links = tuple(carriers[i] if i >= 0 else -1 for i in self.loop.links)
-        self.ways = self.mechanism.between((links[0], links[1]))
+        self.ways = self.mechanism.joints_between((links[0], links[1]))
         self.inside = [i for way in self.ways for i in way]
         self._check()
         probe = replace(self.robot, loops=(*self.robot.loops, self.loop)).mechanism().loops[-1]
@@ -150,7 +150,7 @@ class _OpenLoop:
         q, smallest = q.copy(), math.inf
         for _ in range(MAX_NEWTON_STEPS):
             there, loop = self._rows(q)
-            e = np.array(gap(there, loop), float)
+            e = np.array(closure_error(there, loop), float)
             smallest = min(smallest, float(np.linalg.norm(e)))
             if np.linalg.norm(e) <= MAX_LOOP_GAP * self._size(there, loop):
                 return q
@@ -177,7 +177,7 @@ class _OpenLoop:
         else:
             place = [loop.name for loop in self.robot.loops].index(row.mimic.loop)
             inner = self.mechanism.loops[place]
-            ways = self.mechanism.between(inner.links)
+            ways = self.mechanism.joints_between(inner.links)
             yield from (name for way in ways for k in way if k not in inner.dependent for name in self._moves(k))
 
     def _size(self, there: Mechanism, loop: Loop) -> float:

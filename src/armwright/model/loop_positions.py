@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from armwright.algebra import Scalar
 from armwright.formulations.parts.coordinates import placed
-from armwright.formulations.parts.loops import Angle, openings
+from armwright.formulations.parts.loop_geometry import Angle, singularity_measures
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 
@@ -37,7 +37,7 @@ def open_loop(robot: Description, q: Sequence[float], mechanism: Mechanism | Non
 def loop_near_limit(robot: Description, q: Sequence[float], within: float) -> str | None:
     """The name of the first loop that is this near to its end, by the sine of an angle, or beyond; None if none is."""
     names = [loop.name for loop in robot.loops if loop.dependent]
-    for name, (across, whole) in zip(names, openings(placed(robot.mechanism(), q)), strict=True):
+    for name, (across, whole) in zip(names, singularity_measures(placed(robot.mechanism(), q)), strict=True):
         if not float(across) > within * within * float(whole):
             return name
     return None

@@ -92,7 +92,7 @@ def _unactuated(robot: Description, loop: LoopModel) -> tuple[str, ...]:
     """The joints of a loop that no motor moves: those whose largest torque is zero."""
     mechanism, carriers = robot.mechanism(), robot.link_rows
     one, two = (carriers[i] if i >= 0 else -1 for i in loop.links)
-    inside = [robot.rows[i] for way in mechanism.between((one, two)) for i in way]
+    inside = [robot.rows[i] for way in mechanism.joints_between((one, two)) for i in way]
     return tuple(row.name for row in inside if row.max_torque == 0 and row.mimic is None)
 
 

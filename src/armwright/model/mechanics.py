@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from armwright.algebra import Scalar, Symmetric, Vector, structural
-from armwright.mechanism import FREEDOMS, Drive, Joint, Link, Loop, Mechanism, Pose
+from armwright.mechanism import FREEDOMS_OF_KIND, Joint, JointCoupling, Link, Loop, Mechanism, Pose
 
 if TYPE_CHECKING:
     from armwright.model.description import Description
@@ -38,7 +38,7 @@ def mechanism_of(robot: Description, number: Callable[[float], Scalar]) -> Mecha
         gravity=base.rotation.T @ Vector(*map(number, robot.gravity)),
         base=base,
         tool=Pose() if end is None else pose_of(end.pose, number),
-        drives=tuple(_drive(drive, number) for drive in robot.drives),
+        couplings=tuple(_coupling(drive, number) for drive in robot.couplings),
         parents=tuple(parents),
         tip=end if end is None else carriers[end.link] if end.link >= 0 else -1,
         solid=carriers,
@@ -68,18 +68,18 @@ def _loop(robot: Description, loop: LoopModel, number: Callable[[float], Scalar]
     return Loop((one, two), ends, loop.weld, tuple(names.index(name) for name in loop.dependent), loop.assembly)
 
 
-def _drive(drive: Drive, number: Callable[[float], Scalar]) -> Drive:
+def _coupling(drive: JointCoupling, number: Callable[[float], Scalar]) -> JointCoupling:
     terms = tuple((c, factor if structural(factor, 1) else number(factor)) for c, factor in drive.terms)
     curve = tuple(number(k) if k else 0 for k in drive.curve)
-    return Drive(terms, number(drive.offset) if drive.offset else 0, curve=curve)
+    return JointCoupling(terms, number(drive.offset) if drive.offset else 0, curve=curve)
 
 
 def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
-    if joint.kind in FREEDOMS:
+    if joint.kind in FREEDOMS_OF_KIND:
         return replace(
             _FREEDOM,
             prismatic=joint.prismatic,
-            stand=None if joint.freedom else _placement(joint, number),
+            placement=None if joint.freedom else _placement(joint, number),
             **{name: number(x) for name in _ACTUATION if (x := getattr(joint, name))},
             **_spring(joint, number),
         )

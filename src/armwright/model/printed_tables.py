@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.description import Description
 from armwright.model.mimic import Mimic
 from armwright.model.records import JointModel, LoopModel
@@ -154,7 +154,7 @@ def _general(row: JointModel) -> bool:
 def _joints(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "type", "alpha [deg]", "a [m]", "theta [deg]", "d [m]"]]
     for i, (joint, q) in enumerate(zip(robot.rows, _variables(robot), strict=True), start=1):
-        if joint.kind in FREEDOMS:
+        if joint.kind in FREEDOMS_OF_KIND:
             if not joint.freedom:
                 numbers = (_degrees(joint.alpha), f"{joint.a:g}", _degrees(joint.theta), f"{joint.d:g}")
                 rows.append([str(i), shown(_named(joint)), f"{joint.kind} {q}", *numbers])
@@ -191,7 +191,7 @@ def _variables(robot: Description) -> list[str]:
     for i, joint in enumerate(robot.joints):
         names[joint.name] = f"q{1 + robot.entries[i]}"
     for ball in robot.balls:
-        first = ball.place + 1
+        first = ball.first_entry + 1
         names[robot.joints[ball.coordinate].name] = f"q{first}-q{first + ball.freedoms}"
     found = []
     for row in robot.rows:
@@ -224,7 +224,7 @@ def _limits(robot: Description) -> list[list[str]]:
 
 def _limited_rows(robot: Description) -> Iterator[tuple[int, JointModel]]:
     """The rows with limits of their own, which a ball has not, and their numbers."""
-    return ((i, row) for i, row in enumerate(robot.rows, start=1) if row.kind not in FREEDOMS)
+    return ((i, row) for i, row in enumerate(robot.rows, start=1) if row.kind not in FREEDOMS_OF_KIND)
 
 
 def _range(joint: JointModel) -> str:
@@ -254,7 +254,7 @@ def _tensors(robot: Description) -> list[list[str]]:
 def _drives(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "rotor inertia", "gear", "at the joint", "viscous", "coulomb"]]
     for i, j in enumerate(robot.rows, start=1):
-        if j.kind not in FREEDOMS or j.viscous or j.coulomb or j.rotor_inertia:
+        if j.kind not in FREEDOMS_OF_KIND or j.viscous or j.coulomb or j.rotor_inertia:
             numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
             rows.append([str(i), shown(j.name), *map(_number, numbers)])
     return rows

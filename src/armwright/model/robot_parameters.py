@@ -19,8 +19,8 @@ from itertools import combinations
 
 from armwright.algebra import IDENTITY, Matrix, Scalar, Symmetric, Vector
 from armwright.errors import InputError, unknown
-from armwright.formulations.parts.loops import along
-from armwright.mechanism import FREEDOMS, AnyLink, Joint, Link, Mechanism, MomentLink
+from armwright.formulations.parts.loop_geometry import frames_along
+from armwright.mechanism import FREEDOMS_OF_KIND, AnyLink, Joint, Link, Mechanism, MomentLink
 from armwright.model.description import Description
 from armwright.model.mechanics import payload_on_link
 from armwright.model.records import Payload
@@ -42,7 +42,7 @@ def robot_parameters(robot: Description) -> dict[str, int]:
     """Everything that can be varied, and how many numbers it is."""
     sizes = {"gravity": 3, **{f"payload.{field}": size for field, size in BODY_PARAMETERS.items()}}
     sizes |= {f"{link.name}.{field}": size for link in robot.links for field, size in BODY_PARAMETERS.items()}
-    plain = [joint.name for joint in robot.rows if joint.kind not in FREEDOMS]
+    plain = [joint.name for joint in robot.rows if joint.kind not in FREEDOMS_OF_KIND]
     return sizes | {f"{name}.{field}": 1 for name in plain for field in JOINT_PARAMETERS}
 
 
@@ -122,9 +122,9 @@ def _out_of_plane(robot: Description) -> Iterator[tuple[str, str]]:
             continue
         why = f"it leads out of the plane of loop {model.name!r}, whose joints depend, and cannot vary"
         axes: dict[int, tuple[Matrix, Vector]] = {}
-        for way in mechanism.between(loop.links):
+        for way in mechanism.joints_between(loop.links):
             before = IDENTITY
-            for i, frame in zip(way, along(mechanism, way, dict.fromkeys(way, 0)), strict=True):
+            for i, frame in zip(way, frames_along(mechanism, way, dict.fromkeys(way, 0)), strict=True):
                 axes[i] = before, frame.rotation.T.z
                 before = frame.rotation
         normal = next(z for i, (_, z) in axes.items() if not mechanism.joints[i].prismatic)

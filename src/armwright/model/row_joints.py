@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from armwright.errors import ModelError
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.joint_types import COMPOUND_TYPES, SINGLE_TYPES, freedoms_of
 from armwright.model.mimic import Mimic
 from armwright.model.records import JointModel
@@ -40,7 +40,7 @@ OPTIONAL_KEYS = {
     "helical": ("theta", "d"),
     "cylindrical": ("theta", "d"),
     "universal": ("theta",),
-    **dict.fromkeys(FREEDOMS, ("alpha", "a", "theta", "d")),
+    **dict.fromkeys(FREEDOMS_OF_KIND, ("alpha", "a", "theta", "d")),
 }
 """What of a placement may be left out and is then zero: what the joint moves along or about."""
 
@@ -126,7 +126,9 @@ def _freedoms(row: Reader, kind: str, placed: JointModel) -> tuple[JointModel, .
         made = freedoms_of(kind, _with_drive(row, placed), pitch)
     else:
         if given := [key for key in (*DRIVE_KEYS, "mimic") if key in row.data]:
-            what = "has none" if kind in FREEDOMS and given[0] not in BALL_DRIVE_KEYS else "has several freedoms"
+            what = (
+                "has none" if kind in FREEDOMS_OF_KIND and given[0] not in BALL_DRIVE_KEYS else "has several freedoms"
+            )
             row.fail(given[0], f"{given[0]}: a {kind} joint {what}; {_ALTERNATIVE}")
         made = freedoms_of(kind, placed)
     entries = row.data.get("freedoms", [{}] * len(made))
@@ -143,7 +145,7 @@ _ALTERNATIVE = "expected freedoms = [{...}, {...}], a table for each"
 def _freedom(row: Reader, data: Mapping[str, Any], made: JointModel) -> JointModel:
     """One freedom of several, with what is written of it."""
     entry = Reader(data, lambda _key: row.where("freedoms"))
-    if made.kind in FREEDOMS:
+    if made.kind in FREEDOMS_OF_KIND:
         hint = f"a {made.kind} joint has no limits, and its spring no curve; "
         entry.check_keys(("joint", *BALL_DRIVE_KEYS), hint if set(data) & {*DRIVE_KEYS, "mimic"} else "")
     else:
@@ -239,7 +241,7 @@ def joint_row(freedoms: Sequence[JointModel]) -> dict[str, Any]:
 
 def _drive(joint: JointModel, default: Any) -> dict[str, Any]:
     """What of the limits and the drive of a joint is not as it would be if nothing were written."""
-    keys = BALL_DRIVE_KEYS if joint.kind in FREEDOMS else DRIVE_KEYS
+    keys = BALL_DRIVE_KEYS if joint.kind in FREEDOMS_OF_KIND else DRIVE_KEYS
     found = {key: value for key in keys if (value := getattr(joint, key)) != getattr(default, key)}
     in_loop = joint.mimic is not None and bool(joint.mimic.loop or joint.mimic.others)  # written as [[loop]]
     if joint.mimic and not in_loop and (not default.mimic or replace(joint.mimic, place=0) != default.mimic):

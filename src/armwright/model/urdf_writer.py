@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning, listed
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model import xml
 from armwright.model.description import Description
 from armwright.model.frame_change import inverse, link_in_frame, zero_placement
@@ -53,7 +53,7 @@ class _Writer:
             self._link(i)
         self._frames()
         for joint in self.joints:
-            if joint.armature and joint.kind not in FREEDOMS:
+            if joint.armature and joint.kind not in FREEDOMS_OF_KIND:
                 _transmission(self.root, joint)
 
     def _own(self, i: int) -> Array:
@@ -61,7 +61,7 @@ class _Writer:
         frames = [frame for frame in self.robot.frames if (frame.name, frame.link) == (self.names[i], i)]
         T, joint = np.asarray(frames[0].pose) if frames else np.eye(4), self.robot.rows[self.robot.link_rows[i]]
         on_axis = joint.prismatic or not np.any(T[:2, 3])
-        return T if on_axis and joint.kind not in FREEDOMS else np.eye(4)
+        return T if on_axis and joint.kind not in FREEDOMS_OF_KIND else np.eye(4)
 
     def _in_base(self, frame: Frame) -> Array:
         T: Array = np.asarray(self.robot.base) @ np.asarray(frame.pose)
@@ -82,7 +82,7 @@ class _Writer:
         before = np.asarray(robot.base) if above < 0 else inverse(self.turns[above])
         link = robot.links[i] if np.array_equal(T, np.eye(4)) else link_in_frame(robot.links[i], inverse(T))
         _link(self.root, replace(link, name=name))
-        if robot.rows[first].kind in FREEDOMS:
+        if robot.rows[first].kind in FREEDOMS_OF_KIND:
             kind, called = robot.rows[first].kind, self.joints[first].name.rpartition(".")[0] or self.joints[first].name
             element = _joint(
                 self.root, called, URDF_NAMES[kind], parent, name, before @ zero_placement(self.joints[first])
@@ -117,7 +117,7 @@ class _Writer:
 
 def _warn_of_losses(robot: Description) -> None:
     """Warn of what acts, and a URDF has no words for."""
-    several = [row for row in robot.rows if row.kind in FREEDOMS]
+    several = [row for row in robot.rows if row.kind in FREEDOMS_OF_KIND]
     gone = [
         *(f"the spring of {row.name}" for row in robot.rows if row.sprung),
         *(f"the compensated weight of {link.name}" for link in robot.links if link.compensated_mass),

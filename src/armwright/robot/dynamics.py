@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import check_finite, checked_array, common_shape
 from armwright.errors import InputError
-from armwright.formulations.problem import MEANING
+from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.function import Wrenches
 from armwright.kinematics import closed
 from armwright.kinematics.contacts import (
@@ -265,7 +265,8 @@ class DynamicRobot(KinematicRobot):
         rows = held_rows(self, contacts)
         inputs = {"q": (q, self.nq), "qd": (qd, self.n), "tau": (tau, self.n)}
         arrays = {
-            name: checked_array(name, x, (size,), np.dtype(float), MEANING[name]) for name, (x, size) in inputs.items()
+            name: checked_array(name, x, (size,), np.dtype(float), ARGUMENT_MEANINGS[name])
+            for name, (x, size) in inputs.items()
         }
         batch = common_shape({name: (x, 1) for name, x in arrays.items()})
         check_finite("tau", arrays["tau"])

@@ -15,11 +15,11 @@ from functools import lru_cache, reduce
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.formulations import find
-from armwright.formulations.composite_body import Body, composite
+from armwright.formulations import find_formulation
+from armwright.formulations.composite_body import CompositeBody, composite
 from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.parts.recursion import plus
-from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, axis, eliminate, rigid, screw
+from armwright.formulations.parts.spatial import ZERO_PAIR, Inertia, Pair, axis, eliminate, rigid, screw
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 
@@ -59,11 +59,11 @@ def massless_at(mechanism: Mechanism, q: list[float]) -> set[int]:
     """
     if mechanism.n > RECURSION_LINKS:
         candidates = massless_by_recursion(placed(mechanism, q), list(positions(mechanism, q)))
-        if not candidates or not mechanism.drives:
+        if not candidates or not mechanism.couplings:
             return candidates
         if mechanism.n > MAX_MATRIX_LINKS:
             return set()
-    return massless_by_matrix(np.array(find("mass_matrix")(mechanism, q), dtype=float))
+    return massless_by_matrix(np.array(find_formulation("mass_matrix")(mechanism, q), dtype=float))
 
 
 def massless_by_matrix(M: Array) -> set[int]:
@@ -82,7 +82,7 @@ def massless_by_recursion(mechanism: Mechanism, q: list[float]) -> set[int]:
     X = [screw(joint, x) for joint, x in zip(mechanism.joints, q, strict=True)]
     psi: list[Pair | None] = [None] * mechanism.n
     scale = np.ones(mechanism.n)
-    beyond: list[list[tuple[Inertia, Body]]] = [[] for _ in X]
+    beyond: list[list[tuple[Inertia, CompositeBody]]] = [[] for _ in X]
     for i in reversed(range(mechanism.n)):
         joint, link = mechanism.joints[i], mechanism.links[i]
         M, outer = reduce(plus, beyond[i]) if beyond[i] else (None, None)
@@ -99,7 +99,7 @@ def massless_by_recursion(mechanism: Mechanism, q: list[float]) -> set[int]:
         return set()
     rates, rng, twists = np.zeros(mechanism.n), np.random.default_rng(1), dict[int, Pair]()
     for i, part in enumerate(psi):
-        t = X[i].twist_to_child(twists.get(mechanism.parents[i], NOTHING))
+        t = X[i].twist_to_child(twists.get(mechanism.parents[i], ZERO_PAIR))
         rates[i] = rng.normal() / scale[i] if part is None else -part.dot(t)
         twists[i] = t.plus(axis(mechanism.joints[i], rates[i]))
     part_of = np.abs(rates * scale)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.description import Description
 from armwright.model.records import JointModel, Payload
 from armwright.model.transforms import Transform, cos_sin
@@ -152,7 +152,7 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
         row = rows[first]
         if parent >= 0:
             near[parent] = min(near[parent], math.hypot(*(coms[parent] - _start(row))))
-        if row.kind in FREEDOMS:
+        if row.kind in FREEDOMS_OF_KIND:
             off[i] = 0.0
             continue
         inner, outer = _centres_in_axis_frame(row, coms[parent] if parent >= 0 else np.zeros(3), coms[i])

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from armwright import arrays
 from armwright.algebra import Array, Scalar, dot
 from armwright.errors import ArmwrightError, InputError
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.graph.expression import Comparison, Expr, Graph
 from armwright.integrate import events as python
 from armwright.layout import Layout
@@ -203,7 +203,7 @@ class PlaneDistance:
     distance: tuple[float, ...]
 
     def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
-        pose = find("forward_kinematics")(seen(self.frame), list(at.q))
+        pose = find_formulation("forward_kinematics")(seen(self.frame), list(at.q))
         return dot(self.normal, [pose[k][3] for k in range(3)]) - self.distance[0]
 
 
@@ -312,9 +312,9 @@ def _called(joint: str | int) -> str:
 def _entry(robot: Description, i: int) -> int:
     """The entry of q that is the position of a freedom, if one is."""
     for ball in robot.balls:
-        turns = ball.coordinate + ball.unit_vector.start - ball.place
+        turns = ball.coordinate + ball.unit_vector.start - ball.first_entry
         if ball.coordinate <= i < turns:
-            return ball.place + i - ball.coordinate
+            return ball.first_entry + i - ball.coordinate
         if turns <= i < ball.coordinate + ball.freedoms:
             raise InputError(
                 f"{robot.joints[i].name} is a rotation of a {ball.kind} joint, which no single number says; expected "

@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.algebra import Array, Scalar, sign
 from armwright.errors import SimulationError
-from armwright.formulations.parts.loops import openings
+from armwright.formulations.parts.loop_geometry import singularity_measures
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.loop_positions import loop_near_limit
@@ -27,7 +27,7 @@ REPORTED_LOOP_SINE = 1e-2
 def within_loop_limits(mechanism: Mechanism, rates: Sequence[Scalar]) -> list[Scalar]:
     """Rates of a mechanism that is placed, which are not finite where one of its loops is at its end."""
     result = list(rates)
-    for across, whole in openings(mechanism):
+    for across, whole in singularity_measures(mechanism):
         inside = 1 / (1 + sign(across - whole * MIN_LOOP_SINE**2))
         result = [x * (2 * inside) for x in result]
     return result

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armwright.algebra import Array, Scalar, Vector, structural
-from armwright.formulations.parts import passive
-from armwright.formulations.parts.actuators import friction
+from armwright.formulations.parts import springs
 from armwright.formulations.parts.coordinates import placed, positions
+from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.layout import IMPULSE
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
@@ -44,12 +44,12 @@ def impulse_rates(
     Friction and springs of that joint act from outside, too.
     """
     there = placed(mechanism, list(q))
-    parts = friction(there, list(qd)), passive.torques(there, positions(there, list(q)))
+    parts = friction(there, list(qd)), springs.torques(there, positions(there, list(q)))
     felt = [given - rub - spring for given, rub, spring in zip(force, *(part[:IMPULSE] for part in parts), strict=True)]
     f, n = Vector(*felt[:3]), Vector(*felt[3:])
     if all(structural(x, 0) for x in (*f, *n)):
         return [0] * IMPULSE
-    stand = there.joints[0].stand
+    stand = there.joints[0].placement
     assert stand is not None, "a free joint has a body that stands somewhere"
     M = mass_matrix()
     c = Vector(M[5][1], M[3][2], M[4][0]) * (1 / M[0][0])

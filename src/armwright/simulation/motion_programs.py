@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 from armwright.algebra import Array, Scalar, dot
 from armwright.errors import InputError
-from armwright.formulations import find
-from armwright.formulations.parts.actuators import friction
+from armwright.formulations import find_formulation
 from armwright.formulations.parts.coordinates import placed, tangent
+from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.graph.angles import written_out
 from armwright.graph.differentiate import derivatives, pullback
 from armwright.graph.expression import Expr, Graph, Operand
@@ -207,7 +207,7 @@ def derivative(motion: MotionEquations, fence: bool = True) -> Program:
     ]
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
-        rest += impulse_rates(mechanism, q, qd, force, lambda: find("mass_matrix")(mechanism, list(q)))
+        rest += impulse_rates(mechanism, q, qd, force, lambda: find_formulation("mass_matrix")(mechanism, list(q)))
     lengths = _unit_lengths(q, motion.layout.unit_vectors)
     unit = [lengths.get(x, x) for x in q]
     return motion.program(*position_rates(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
@@ -272,8 +272,8 @@ def state_jacobian(program: Program) -> Program:
 
 def view(motion: MotionEquations) -> Program:
     q, qd = list(motion.at.q), list(motion.at.qd)
-    kinetic = find("kinetic_energy")(motion.mechanism, q, qd)
-    potential = find("potential_energy")(motion.mechanism, q)
+    kinetic = find_formulation("kinetic_energy")(motion.mechanism, q, qd)
+    potential = find_formulation("potential_energy")(motion.mechanism, q)
     return motion.program(*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential, *motion.stopping)
 
 

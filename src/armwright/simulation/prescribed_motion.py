@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import stacked
 from armwright.errors import InputError
-from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.robot import Robot
 from armwright.simulation.audit import Doubt
 from armwright.simulation.law_repeatability import REPEAT_HELP, difference_message

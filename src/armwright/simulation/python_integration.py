@@ -17,8 +17,8 @@ from armwright.algebra import Array
 from armwright.backends.interface import Kernel
 from armwright.errors import InputError, SimulationError, SingularError
 from armwright.formulations import problem_of
-from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.integrate import (
     POLYNOMIALS,
     STIFF,

@@ -174,8 +174,10 @@ class Run:
             return self.q
         places = robot.difference(robot.neutral, self.q)
         for ball in robot.balls:
-            count = ball.unit_vector.start - ball.place
-            places[:, ball.coordinate : ball.coordinate + count] = self.q[:, ball.place : ball.place + count]
+            count = ball.unit_vector.start - ball.first_entry
+            places[:, ball.coordinate : ball.coordinate + count] = self.q[
+                :, ball.first_entry : ball.first_entry + count
+            ]
         return places
 
     @cached_property

@@ -131,7 +131,7 @@ def _joined(parts: Sequence[Array]) -> Array:
 
 def _diagonal(mechanism: Mechanism, q: Array) -> Array:
     """The inertia that each joint feels: the diagonal of the mass matrix, by accelerations of one joint at a time."""
-    weightless = replace(mechanism.unaided(), gravity=Vector(0.0, 0.0, 0.0))
+    weightless = replace(mechanism.without_springs(), gravity=Vector(0.0, 0.0, 0.0))
     still = np.zeros_like(q)
     rows = []
     for j in range(q.shape[1]):
@@ -151,4 +151,4 @@ def _with_point(mechanism: Mechanism, place: Mount) -> Mechanism:
     """A kilogram at a place, and nothing else."""
     point = Link(1.0, place.point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     links = tuple(point if i == place.link else _NO_BODY for i in range(mechanism.n))
-    return replace(_smooth(mechanism).unaided(), links=links)
+    return replace(_smooth(mechanism).without_springs(), links=links)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.formulations import Formulation, find, formulations, problem_of
+from armwright.formulations import Formulation, find_formulation, formulations, problem_of
 from armwright.function import compile as compile_function
 from armwright.graph import OperationCount
 from armwright.pages.report.plot import Curve, Plot, figures
@@ -65,7 +65,7 @@ class Curved:
 
     @property
     def degree(self) -> int:
-        return DEGREE[find(self.problem, self.name).order]
+        return DEGREE[find_formulation(self.problem, self.name).order]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,9 @@ def race(most: int = MOST_JOINTS, customised: int = MOST_CUSTOMISED, measure: bo
     """Count every formulation up to `most` joints, those of COMPETITORS for robots with numbers, and time a few."""
     jobs = [partial(general, f, most) for problem in PROBLEMS for f in formulations(problem)]
     for problem, names in COMPETITORS.items():
-        jobs += [partial(special, find(problem, name), kind, customised) for kind in ROBOTS for name in names]
+        jobs += [
+            partial(special, find_formulation(problem, name), kind, customised) for kind in ROBOTS for name in names
+        ]
     costs, timings = tuple[Cost, ...](), tuple[Timing, ...]()
     for counting in tracked((True, False) if measure else (True,)):
         if counting:
@@ -270,7 +272,7 @@ def _loop(robot: Robot, problem: str, _name: str, states: list[Array]) -> Callab
 
 
 def _numpy(robot: Robot, problem: str, name: str, states: list[Array]) -> Callable[[], object]:
-    method, mechanism = find(problem, name), robot.mechanism()
+    method, mechanism = find_formulation(problem, name), robot.mechanism()
     columns = [list(np.ascontiguousarray(x.T)) for x in states]
     return lambda: method(mechanism, *columns)
 

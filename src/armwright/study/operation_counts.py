@@ -10,7 +10,7 @@ from functools import cache
 
 from armwright.algebra import ZERO
 from armwright.errors import InputError
-from armwright.formulations import FORMULATIONS, Formulation, default_for, find, problem_of
+from armwright.formulations import FORMULATIONS, Formulation, default_for, find_formulation, problem_of
 from armwright.formulations.parts.linear import Factors, factor, gauss_jordan
 from armwright.formulations.problem import MANY_JOINTS
 from armwright.graph import Graph, OperationCount, count
@@ -40,7 +40,7 @@ def count_operations(
     robot    this robot: everything known of it folded into the code
     """
     mechanism = robot.mechanism() if isinstance(robot, Description) else None
-    method = default_for(problem, mechanism) if formulation is None else find(problem, formulation)
+    method = default_for(problem, mechanism) if formulation is None else find_formulation(problem, formulation)
     if (joints is None) == (robot is None):
         raise InputError("give either joints= (a general robot) or robot= (a robot with numbers)")
     if robot is not None:
@@ -55,7 +55,7 @@ def count_operations(
 
 def count_on(mechanism: Mechanism, graph: Graph, method: Formulation) -> OperationCount:
     """One evaluation on a mechanism that holds symbols of this graph."""
-    return count(flattened(method(mechanism, *inputs(graph, method.problem, mechanism.coordinates))))
+    return count(flattened(method(mechanism, *inputs(graph, method.problem, mechanism.coordinate_count))))
 
 
 def products(counted: OperationCount) -> int:
@@ -73,12 +73,12 @@ def counted(n: int, mechanism: Mechanism | None = None) -> list[Formulation]:
     What is computed in one way only and grows faster than n would take minutes for many joints. Of a robot, only what
     takes it.
     """
-    listed = (find(f"{f.problem}[0]", f.name) if problem_of(f.problem).indexed else f for f in FORMULATIONS)
+    listed = (find_formulation(f"{f.problem}[0]", f.name) if problem_of(f.problem).indexed else f for f in FORMULATIONS)
     return [
         f
         for f in listed
         if (mechanism is None or f.takes(mechanism))
-        and not problem_of(f.problem).held
+        and not problem_of(f.problem).constrained
         and (f.order == "n" or n <= MANY_JOINTS or len(problem_of(f.problem).candidates) > 1)
     ]
 
@@ -92,7 +92,7 @@ def count_without_bias(formulation: str, joints: int | str) -> OperationCount:
 def count_at_rest(mechanism: Mechanism, graph: Graph, formulation: str) -> OperationCount:
     """Forward dynamics of a chain that holds symbols of this graph, without velocities and gravity."""
     q, _, tau = inputs(graph, "forward_dynamics", mechanism.n)
-    method = find("forward_dynamics", formulation)
+    method = find_formulation("forward_dynamics", formulation)
     return count(flattened(method(replace(mechanism, gravity=ZERO), q, [0] * mechanism.n, tau)))
 
 

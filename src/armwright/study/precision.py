@@ -23,9 +23,9 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.arrays import whole_number
 from armwright.errors import InputError, SingularError
-from armwright.formulations import default_for, find, formulations
+from armwright.formulations import default_for, find_formulation, formulations
 from armwright.function import compile as compile_function
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import tracked
 from armwright.robot import Robot
@@ -204,7 +204,7 @@ def sweep(robot: Robot, joint: int, count: int = SWEEP) -> States:
     if not 0 <= joint < robot.n:
         raise InputError(f"joint = {joint}: expected a whole number from 0 to {robot.n - 1}")
     swept = robot.joints[joint]
-    if swept.kind in FREEDOMS:
+    if swept.kind in FREEDOMS_OF_KIND:
         raise InputError(f"{swept.name} is a freedom of a {swept.kind} joint, which has no angle to go through")
     low, high = (swept.limits or _free(True)) if swept.prismatic else (0.0, math.tau)
     values = np.linspace(low, high, count, endpoint=False)
@@ -219,7 +219,7 @@ def accelerations(robot: Robot, formulation: str, states: States, dtype: str) ->
     number: Any = np.dtype(dtype).type
     columns = [list(np.ascontiguousarray(x.T, dtype)) for x in (states.q, states.qd, states.tau)]
     with np.errstate(all="ignore"):  # what overflows shows as an infinite error
-        values = find("forward_dynamics", formulation)(robot.mechanism(number), *columns)
+        values = find_formulation("forward_dynamics", formulation)(robot.mechanism(number), *columns)
     result = np.stack(np.broadcast_arrays(*values), axis=-1)
     if result.dtype != dtype:
         raise TypeError(f"{formulation} computed in {result.dtype}, not in {dtype}")

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Scalar
 from armwright.arrays import masked
 from armwright.errors import ArmwrightError, InputError
-from armwright.formulations import find, problem_of
+from armwright.formulations import find_formulation, problem_of
 from armwright.formulations.problem import Candidate
 from armwright.graph.expression import Expr
 from armwright.manifold import difference
-from armwright.mechanism import FREEDOMS, Mechanism
+from armwright.mechanism import FREEDOMS_OF_KIND, Mechanism
 from armwright.model.description import Description
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
@@ -29,7 +29,7 @@ from armwright.trajectory import Trajectory
 FLOAT, FLOATS = ("float", "<class 'float'>"), ("tuple[float, ...]",)
 """How a law declares numbers that stay open."""
 
-FEWEST = min(FREEDOMS.values())
+FEWEST = min(FREEDOMS_OF_KIND.values())
 """Freedoms of a joint whose q has one entry more."""
 
 
@@ -79,7 +79,7 @@ class Moment(NamedTuple):
         best = asked.candidates[0] if asked.candidates else Candidate(asked.default)
         model = regrouped(self.mechanism, euler=best.tensor == "euler") if best.tensor else self.mechanism
         state = [list(here[name]) for name in asked.arguments]
-        return find(problem, best.formulation)(model, *state, loads=self.mechanism.wrenches())
+        return find_formulation(problem, best.formulation)(model, *state, loads=self.mechanism.wrenches())
 
 
 Reference: TypeAlias = Trajectory

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Scalar
 from armwright.errors import InputError
-from armwright.formulations import find
-from armwright.formulations.parts.actuators import rubbed
+from armwright.formulations import find_formulation
+from armwright.formulations.parts.rotors_and_friction import friction_at
 from armwright.manifold import difference
 from armwright.model.description import Description
 from armwright.model.records import JointModel
@@ -70,7 +70,7 @@ class Friction(Law):
 
     def torques(self, at: Moment) -> list[Scalar]:
         rows = zip(per_freedom(self.viscous, at.n), per_freedom(self.coulomb, at.n), at.qd, strict=True)
-        return [-rubbed(v, c, self.smooth, qd) for v, c, qd in rows]
+        return [-friction_at(v, c, self.smooth, qd) for v, c, qd in rows]
 
 
 def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float = 0.0) -> Friction:
@@ -168,7 +168,7 @@ def stops(robot: Description, stiffness: ArrayLike | None = None, damping: Array
 
 
 def _stiffness(robot: Description) -> list[float]:
-    M = np.array(find("mass_matrix")(robot.mechanism(), robot.neutral.tolist()), dtype=float)
+    M = np.array(find_formulation("mass_matrix")(robot.mechanism(), robot.neutral.tolist()), dtype=float)
     felt = 1 / np.diag(np.linalg.inv(M))
     strong = [(joint.max_torque or 0.0) / STOP_GIVES for joint in robot.joints]
     return [max(float(m) * STOP_FREQUENCY**2, k) for m, k in zip(felt, strong, strict=True)]

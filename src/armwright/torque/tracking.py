@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Scalar, vanishes
 from armwright.errors import InputError
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.graph.expression import Expr, Graph
 from armwright.layout import IMPULSE
 from armwright.mechanism import Mechanism
@@ -178,7 +178,7 @@ class PDGravity(Tracking):
 
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, _ = self.target.at(at)
-        weight = find("gravity_torque")(regrouped(self.known(at), euler=True), list(at.q))
+        weight = find_formulation("gravity_torque")(regrouped(self.known(at), euler=True), list(at.q))
         return [a + b for a, b in zip(self.correction(at, q, qd), weight, strict=True)]
 
 
@@ -192,7 +192,7 @@ class Inverse(Tracking):
     def moving(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
         mechanism = self.known(at)
         state = (list(q), list(qd), list(qdd))
-        formulation = find("inverse_dynamics", "cartesian_tensor")
+        formulation = find_formulation("inverse_dynamics", "cartesian_tensor")
         torques: list[Scalar] = formulation(regrouped(mechanism, euler=True), *state, loads=mechanism.wrenches())
         return torques
 

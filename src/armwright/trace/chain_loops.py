@@ -16,16 +16,23 @@ from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector,
 from armwright.backends.interface import CHAIN_JOINTS, ChainLoop, ChainSweep, ChainTables
 from armwright.formulations.articulated_body import (
     Articulated,
-    Solved,
+    EliminatedBody,
     Velocity,
     accelerate_step,
     articulate_step,
     motion_step,
 )
-from armwright.formulations.cartesian_tensor import Augmented, Carried, Loaded, augmented, force_step, load_step
-from armwright.formulations.parts.actuators import rubbing
-from armwright.formulations.parts.motion import TensorMotion, base_motion
-from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw
+from armwright.formulations.cartesian_tensor import (
+    Augmented,
+    CarriedWrench,
+    LoadedLink,
+    augmented,
+    force_step,
+    load_step,
+)
+from armwright.formulations.parts.link_motion import TensorMotion, base_motion
+from armwright.formulations.parts.rotors_and_friction import single_joint_friction
+from armwright.formulations.parts.spatial import ZERO_PAIR, Inertia, Pair, Screw
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.mechanism import Joint, Mechanism, MomentLink, Wrench
@@ -124,11 +131,11 @@ def _load(kind: str, loaded: bool) -> Program:
     w, wd, x, y, z, sdd = _vectors(step.take("carry", 18))
     joint, body = step.joint()
     (q,), (qd,), (qdd,) = (step.take(name, 1) for name in ("q", "qd", "x"))
-    last = Loaded(TensorMotion(Rotation(1, 0, 1, 0), ZERO, w, wd, Matrix(x, y, z), sdd), ZERO, ZERO)
+    last = LoadedLink(TensorMotion(Rotation(1, 0, 1, 0), ZERO, w, wd, Matrix(x, y, z), sdd), ZERO, ZERO)
     link = load_step(last, joint, _body(body), q, qd, qdd, step.load(loaded))
     m = link.motion
     eta = link.eta + m.sdd * body[0] if joint.prismatic else link.eta
-    actuator = joint.armature * qdd + rubbing(joint, qd)
+    actuator = joint.armature * qdd + single_joint_friction(joint, qd)
     return step.program(*_moving(m), m.R.ct, m.R.st, *eta, *link.mu, actuator)
 
 
@@ -142,7 +149,7 @@ def _force(kind: str) -> Program:
     own_eta, own_mu = _vectors(tuple(vectors))
     R = Rotation(joint.ca, joint.sa, ct, st)
     motion = TensorMotion(R, joint.offset(q), ZERO, ZERO, Matrix(ZERO, ZERO, ZERO), ZERO)
-    handed, tau = force_step(Carried(eta, mu), joint, _body(body), Loaded(motion, own_eta, own_mu))
+    handed, tau = force_step(CarriedWrench(eta, mu), joint, _body(body), LoadedLink(motion, own_eta, own_mu))
     return step.program(*handed.eta, *handed.mu, tau + actuator)
 
 
@@ -183,7 +190,7 @@ def _velocity(kind: str) -> Program:
     w = Vector(*step.take("carry", 3))
     joint, _ = step.joint()
     (q,), (qd,) = step.take("q", 1), step.take("qd", 1)
-    inner = Velocity(Screw(Rotation(1, 0, 1, 0), 0, 0), w, acceleration_tensor(w, ZERO), ZERO, NOTHING)
+    inner = Velocity(Screw(Rotation(1, 0, 1, 0), 0, 0), w, acceleration_tensor(w, ZERO), ZERO, ZERO_PAIR)
     m = motion_step(inner, joint, q, qd)
     return step.program(*m.w, m.X.R.ct, m.X.R.st, *m.w, *m.zeta)
 
@@ -206,7 +213,7 @@ def _articulated(kind: str, loaded: bool) -> Program:
     motion = _recorded(joint, q, qd, step.take("record", 8))
     link = MomentLink(body[0], Vector(*body[1:4]), Symmetric(*body[4:]))
     outer = Articulated(Inertia(Symmetric(*A), Matrix(*_vectors(B)), Symmetric(*C)), Pair(*_vectors(pA)))
-    inner, solved = articulate_step(outer, joint, link, motion, tau - rubbing(joint, qd), load)
+    inner, solved = articulate_step(outer, joint, link, motion, tau - single_joint_friction(joint, qd), load)
     assert inner.IA is not None
     IA, carried = inner.IA, [x for row in inner.IA.B for x in row]
     forces = [*inner.pA.linear, *inner.pA.angular]
@@ -220,7 +227,7 @@ def _acceleration(kind: str) -> Program:
     (q,), (qd,) = step.take("q", 1), step.take("qd", 1)
     motion = _recorded(joint, q, qd, step.take("velocity", 8))
     *psi, u = step.take("solved", 7)
-    solved = Solved(motion, Pair(*_vectors(tuple(psi))), u)
+    solved = EliminatedBody(motion, Pair(*_vectors(tuple(psi))), u)
     a, qdd = accelerate_step((Pair(v, w), 0), joint, solved)
     return step.program(*a.linear, *a.angular, qdd)
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from armwright.cache import code_digest, read, write
-from armwright.formulations import default_for, find, problem_of
+from armwright.formulations import default_for, find_formulation, problem_of
 from armwright.graph.count import count
 from armwright.graph.store import packed, unpacked
 from armwright.trace.reframe import leaving, levelled
@@ -48,8 +48,8 @@ def _candidates(asked: TraceRequest) -> list[TraceChoice]:
     """Those of the problem that can have this robot; where it names none, its default as it is."""
     mechanism = asked.robot.mechanism()
     depth, listed = mechanism.depth, problem_of(asked.problem).candidates
-    able = [c for c in listed if not find(asked.problem, c.formulation).refusal(mechanism)]
-    few = [c for c in able if c.most is None or depth <= c.most] or able
+    able = [c for c in listed if not find_formulation(asked.problem, c.formulation).refusal(mechanism)]
+    few = [c for c in able if c.max_depth is None or depth <= c.max_depth] or able
     return [TraceChoice(c.formulation, c.tensor) for c in few] or [
         TraceChoice(default_for(asked.problem, mechanism).name)
     ]
@@ -93,7 +93,7 @@ def _listed(asked: TraceRequest, choice: TraceChoice, candidates: list[TraceChoi
 
 
 def _traced(asked: TraceRequest, choice: TraceChoice) -> Traced:
-    return trace(find(asked.problem, choice.formulation), asked, choice)
+    return trace(find_formulation(asked.problem, choice.formulation), asked, choice)
 
 
 @cache
@@ -127,7 +127,7 @@ def _program(asked: TraceRequest, content: bytes | None, candidates: list[TraceC
         choice, program = json.loads(content or b"")
         if _listed(asked, TraceChoice(*choice), candidates):
             check_solvable(problem_of(asked.problem), asked.robot)
-            return Traced(find(asked.problem, TraceChoice(*choice).formulation), unpacked(program))
+            return Traced(find_formulation(asked.problem, TraceChoice(*choice).formulation), unpacked(program))
     return None
 
 

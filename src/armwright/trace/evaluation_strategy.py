@@ -32,7 +32,7 @@ def max_unrolled_joints(problem: Problem | None = None, longest: int | None = No
 
     A backend may have a `longest` of its own.
     """
-    limits = [MAX_UNROLLED_JOINTS if longest is None else longest, problem.unrolled if problem else None]
+    limits = [MAX_UNROLLED_JOINTS if longest is None else longest, problem.max_unrolled_joints if problem else None]
     return min(limit for limit in limits if limit is not None)
 
 
@@ -63,7 +63,7 @@ def strategy_of(
     From `slower` joints on straight code is no choice where there is a loop.
     """
     looped = (
-        problem.loop is not None
+        problem.chain_sweep is not None
         and not chosen
         and not vary
         and robot.mechanism().serial

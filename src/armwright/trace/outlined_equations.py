@@ -12,7 +12,7 @@ from itertools import groupby
 
 from armwright.algebra import structural
 from armwright.formulations.parts.types import SquareMatrix
-from armwright.formulations.parts.unsolved import Unsolved
+from armwright.formulations.parts.unsolved import UnsolvedDerivatives
 from armwright.graph.expression import Operand
 from armwright.graph.program import ColumnBlock, Equations
 
@@ -20,7 +20,7 @@ MAX_BLOCK_WIDTH = 3
 """Neighbouring columns of each of three matrices that are solved for together: nine systems, each in a register."""
 
 
-def outlined_equations(system: Unsolved) -> tuple[tuple[Operand, ...], Equations, tuple[int, ...]]:
+def outlined_equations(system: UnsolvedDerivatives) -> tuple[tuple[Operand, ...], Equations, tuple[int, ...]]:
     """[dqdd/dq, dqdd/dqd, M^-1] as what is to be computed first, what is left to solve, and the shape."""
     factors, n = system.factors, len(system.by_q)
     sides = system.by_q, system.by_qd, [[-int(i == j) for j in range(n)] for i in range(n)]

@@ -13,7 +13,7 @@ import math
 from dataclasses import replace
 
 from armwright.algebra import Matrix, Rotation, Scalar, Vector, structural, vanishes
-from armwright.formulations.composite_body import Body, to_parent
+from armwright.formulations.composite_body import CompositeBody, to_parent
 from armwright.formulations.parts.spatial import Screw
 from armwright.mechanism import AnyLink, EulerLink, Mechanism, MomentLink, Pose
 from armwright.trace.regroup import is_numeric
@@ -65,7 +65,7 @@ def movable(mechanism: Mechanism, i: int) -> bool:
         return False
     if mechanism.compensated and not structural(mechanism.compensated[i].mass, 0):
         return False
-    of_ball = i in mechanism.of_balls
+    of_ball = i in mechanism.ball_joints
     return not of_ball and all(structural(x, 0) for x in (joint.y, joint.z, joint.sg))
 
 
@@ -98,7 +98,7 @@ def _lowered(tool: Pose, by: Scalar) -> Pose:
 
 def _shifted(link: AnyLink, by: Scalar) -> MomentLink:
     """A link seen from an origin further along z."""
-    body = to_parent(Body(link.mass, link.moment, link.origin_inertia), Screw(Rotation(1, 0, 1, 0), 0, -by))
+    body = to_parent(CompositeBody(link.mass, link.moment, link.origin_inertia), Screw(Rotation(1, 0, 1, 0), 0, -by))
     return MomentLink(body.m, body.h, body.J)
 
 

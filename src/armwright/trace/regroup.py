@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector
-from armwright.formulations.composite_body import Body, to_parent
+from armwright.formulations.composite_body import CompositeBody, to_parent
 from armwright.formulations.parts.spatial import Screw
 from armwright.mechanism import AnyLink, EulerLink, Joint, Mechanism, MomentLink
 
@@ -33,7 +33,7 @@ def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
     `euler` makes zeros in Euler's tensors instead of the inertia tensors.
     """
     links: list[AnyLink] = list(mechanism.links)
-    kept = mechanism.of_balls
+    kept = mechanism.ball_joints
     for i, inner in reversed(list(enumerate(mechanism.parents))):
         if inner < 0 or i in kept:
             continue
@@ -46,11 +46,11 @@ def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
     return replace(mechanism, links=tuple(links))
 
 
-def split_fixed(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, Body]:
+def split_fixed(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, CompositeBody]:
     """What stays with a link, and what might as well be fixed to the link before it; both in the frame of this one."""
     h, J = _without_dust(link.moment), _without_dust(link.origin_inertia)
     if joint.prismatic:
-        return MomentLink(link.mass, h, Symmetric(0, 0, 0, 0, 0, 0)), Body(0, ZERO, J)
+        return MomentLink(link.mass, h, Symmetric(0, 0, 0, 0, 0, 0)), CompositeBody(0, ZERO, J)
     stays: AnyLink
     if euler:
         K = _without_dust(J.euler)
@@ -59,10 +59,10 @@ def split_fixed(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, Body
     else:
         moment = J.yy
         stays = MomentLink(0, Vector(h.x, h.y, 0), Symmetric(J.xx - moment, 0, J.zz, J.xy, J.xz, J.yz))
-    return stays, Body(link.mass, Vector(0, 0, h.z), Symmetric(moment, moment, 0, 0, 0, 0))
+    return stays, CompositeBody(link.mass, Vector(0, 0, h.z), Symmetric(moment, moment, 0, 0, 0, 0))
 
 
-def with_body(link: AnyLink, body: Body) -> MomentLink:
+def with_body(link: AnyLink, body: CompositeBody) -> MomentLink:
     """A link and what is fixed to it, as one."""
     return MomentLink(link.mass + body.m, link.moment + body.h, link.origin_inertia + body.J)
 

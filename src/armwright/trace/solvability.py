@@ -15,7 +15,7 @@ MASS_INDEPENDENT = ("gravity", "viscous", "coulomb", "spring_stiffness", "spring
 
 def check_solvable(problem: Problem, robot: Description, vary: Sequence[str] = ()) -> None:
     """An error that names the joints, where rounding might make numbers of what is divided by zero."""
-    if not problem.solves or any(name.rpartition(".")[2] not in MASS_INDEPENDENT for name in vary):
+    if not problem.solves_mass_matrix or any(name.rpartition(".")[2] not in MASS_INDEPENDENT for name in vary):
         return
     names = [robot.joints[i].name for i in massless_joints(robot)]
     if names:

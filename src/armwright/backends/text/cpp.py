@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
-from armwright.formulations.problem import MEANING
+from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
@@ -46,8 +46,8 @@ def _function(prefix: str, name: str, program: Program) -> str:
 
     Of a robot with one joint vectors have one entry; there both take plain numbers as well.
     """
-    text = _overloads(prefix, name, program, MEANING)
-    numbers = any(argument in MEANING and len(inputs) == 1 for argument, inputs in program.arguments)
+    text = _overloads(prefix, name, program, ARGUMENT_MEANINGS)
+    numbers = any(argument in ARGUMENT_MEANINGS and len(inputs) == 1 for argument, inputs in program.arguments)
     return text + (_overloads(prefix, name, program, ()) if numbers else "")
 
 

@@ -1,1 +1,1 @@
-"""What several formulations are made of."""
+"""Recursions and algebra that several formulations share."""

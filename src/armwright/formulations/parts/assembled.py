@@ -4,16 +4,16 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from armwright.algebra import Scalar
-from armwright.formulations.parts.actuators import rotor_torque, with_rotors
 from armwright.formulations.parts.coordinates import (
     congruent,
     convective,
     coordinate_accelerations,
-    gathered,
     positions,
     rates,
+    to_coordinates,
 )
 from armwright.formulations.parts.linear import SOLVERS
+from armwright.formulations.parts.rotors_and_friction import rotor_torques, with_rotors
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 from armwright.mechanism import Mechanism
 
@@ -38,7 +38,7 @@ def forward_dynamics_of(mass_matrix: MassMatrix, inverse_dynamics: Torques, solv
     ) -> list[Scalar]:
         x, v = positions(mechanism, q), rates(mechanism, qd)
         c = convective(mechanism, v)
-        parts = gathered(mechanism, inverse_dynamics(mechanism, x, v, c, loads)), rotor_torque(mechanism, c)
+        parts = to_coordinates(mechanism, inverse_dynamics(mechanism, x, v, c, loads)), rotor_torques(mechanism, c)
         force = [t - bias - rotor for t, bias, rotor in zip(tau, *parts, strict=True)]
         return SOLVERS[solver](congruent(mechanism, with_rotors(mechanism, mass_matrix(mechanism, x))), force)
 

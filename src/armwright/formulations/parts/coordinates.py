@@ -4,42 +4,42 @@ Every formulation is written for joints of one freedom, each at some position; t
 
     q_joints = G q + offset      qd_joints = G qd      qdd_joints = G qdd + c      tau = G^T tau_joints      M = G^T M G
 
-Where each joint has its own coordinate, G is the identity and they return what they were given. Of a ball or free joint
-q is no such sum: its body stands where q says (`placed`), its freedoms are joints at zero in the axes of the body, and
-c is what turning axes make of their accelerations. What a loop moves is found from the other joints (`loops`), and what
-follows by a curve is at a polynomial of a coordinate: there G depends on q, and c is dG/dt qd. All but `placed` and
-`tangent` are for a mechanism that is placed.
+If each joint is a coordinate, G is the identity and the functions return their input. For a ball or free joint q is no
+such sum: q places its body (`placed`), its freedoms are joints at zero in the axes of the body, and c is the effect of
+turning axes on their accelerations. Joints that a loop moves follow from the other joints (`loop_geometry`), and one
+that follows by a curve is a polynomial of a coordinate: there G depends on q, and c is dG/dt qd. All functions except
+`placed` and `tangent` take a placed mechanism.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, from_quaternion, sign, total
-from armwright.formulations.parts import loops
+from armwright.formulations.parts import loop_geometry
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
-from armwright.mechanism import Ball, Drive, Mechanism, Pose, entry
+from armwright.mechanism import Ball, JointCoupling, Mechanism, Pose, position_entry
 
 
 def placed(mechanism: Mechanism, q: Coordinates) -> Mechanism:
-    """The mechanism with the bodies of ball and free joints, and what loops move, where they are."""
+    """Return the mechanism with ball and free joints and the joints that loops move placed at q."""
     if mechanism.balls:
         joints, balls = list(mechanism.joints), list(mechanism.balls)
         for k, ball in enumerate(balls):
-            joints[ball.joint] = replace(joints[ball.joint], stand=_stand(joints[ball.joint].stand, ball, q))
-            if mechanism.rubs_along_placement(ball) or any(joints[i].sprung for i in ball.rows):
+            joints[ball.joint] = replace(joints[ball.joint], placement=_stand(joints[ball.joint].placement, ball, q))
+            if mechanism.has_directional_friction(ball) or any(joints[i].sprung for i in ball.rows):
                 balls[k] = replace(ball, at=tuple(q[ball.entries]))
         mechanism = replace(mechanism, joints=tuple(joints), balls=tuple(balls))
-    if mechanism.curved:
+    if mechanism.has_curves:
         drives = [
-            drive.placed(q[entry(mechanism.balls, drive.terms[0][0])]) if drive.curve else drive
-            for drive in mechanism.drives
+            drive.placed(q[position_entry(mechanism.balls, drive.terms[0][0])]) if drive.curve else drive
+            for drive in mechanism.couplings
         ]
-        mechanism = replace(mechanism, drives=tuple(drives))
-    return loops.closed(mechanism, list(positions(mechanism, q))) if mechanism.loops else mechanism
+        mechanism = replace(mechanism, couplings=tuple(drives))
+    return loop_geometry.closed(mechanism, list(positions(mechanism, q))) if mechanism.loops else mechanism
 
 
 def _stand(fixed: Pose | None, ball: Ball, q: Coordinates) -> Pose:
-    """Where the body is, seen from its parent; `fixed` leads to where it would be at the origin of the joint."""
+    """Return the pose of the body in the frame of its parent; `fixed` is its pose at the origin of the joint."""
     entries = q[ball.entries]
     position, rotation = POSES[ball.kind](_unit(entries, ball))
     if fixed is None:
@@ -49,13 +49,13 @@ def _stand(fixed: Pose | None, ball: Ball, q: Coordinates) -> Pose:
 
 
 NOT_UNIT = 1e-6
-"""By so much the square of a quaternion may differ from one; beyond, results are not finite, and an error says why."""
+"""Largest difference of the square of a quaternion from one; beyond it results are not finite."""
 
 
 def _unit(entries: Coordinates, ball: Ball) -> Coordinates:
-    """The entries of q, unless the quaternion among them is not of unit length: then there is no finite result."""
+    """Return the entries of q, not finite if the quaternion among them is not of unit length."""
     square: Scalar = 0
-    for x in entries[ball.unit_vector.start - ball.place :]:
+    for x in entries[ball.unit_vector.start - ball.first_entry :]:
         square = square + x * x
     apart = (square - 1) * (square - 1) - NOT_UNIT * NOT_UNIT
     whole = 2 / (1 - sign(apart))
@@ -70,65 +70,65 @@ POSES: dict[str, Callable[[Coordinates], tuple[Vector, Matrix]]] = {
         Matrix(Vector(q[2], -q[3], 0), Vector(q[3], q[2], 0), Vector(0, 0, 1)),
     ),
 }
-"""Where the body of such a joint is, by its entries of q."""
+"""Position and rotation of the body of such a joint from its entries of q."""
 
 
 def positions(mechanism: Mechanism, q: Coordinates) -> Coordinates:
-    """Where every joint of the mechanism is; those of a ball are at zero."""
-    if not mechanism.drives:
+    """Return the position of every joint of the mechanism; those of a ball are at zero."""
+    if not mechanism.couplings:
         return q
-    still = mechanism.of_balls
-    return [0 if i in still else _position(mechanism, drive, q) for i, drive in enumerate(mechanism.drives)]
+    still = mechanism.ball_joints
+    return [0 if i in still else _position(mechanism, drive, q) for i, drive in enumerate(mechanism.couplings)]
 
 
-def _position(mechanism: Mechanism, drive: Drive, q: Coordinates) -> Scalar:
+def _position(mechanism: Mechanism, drive: JointCoupling, q: Coordinates) -> Scalar:
     if drive.at is not None:
         return drive.at
-    return total(factor * q[entry(mechanism.balls, c)] for c, factor in drive.terms) + drive.offset
+    return total(factor * q[position_entry(mechanism.balls, c)] for c, factor in drive.terms) + drive.offset
 
 
 def rates(mechanism: Mechanism, qd: Coordinates) -> Coordinates:
-    """How fast every joint of the mechanism moves."""
-    if not mechanism.drives:
+    """Return the rate of every joint of the mechanism."""
+    if not mechanism.couplings:
         return qd
-    return [total(factor * qd[c] for c, factor in drive.terms) for drive in mechanism.drives]
+    return [total(factor * qd[c] for c, factor in drive.terms) for drive in mechanism.couplings]
 
 
 def accelerations(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Coordinates:
-    """How every joint of the mechanism accelerates."""
-    if not (mechanism.balls or mechanism.shifting):
+    """Return the acceleration of every joint of the mechanism."""
+    if not (mechanism.balls or mechanism.has_varying_couplings):
         return rates(mechanism, qdd)
     parts = rates(mechanism, qdd), convective(mechanism, rates(mechanism, qd))
     return [own + more for own, more in zip(*parts, strict=True)]
 
 
 def convective(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
-    """How every joint of the mechanism accelerates while no coordinate does: c, by the rates of the joints."""
+    """Return c, the accelerations of the joints while no coordinate accelerates, from the rates of the joints."""
     shift: list[Scalar] = [0] * mechanism.n
     for ball in mechanism.balls:
         own = slice(ball.rows.start, ball.rows.stop)
         shift[own] = CONVECTIVE[ball.kind](*joint_rates[own])
-    for i, rate in loops.bends(mechanism, joint_rates).items():
-        shift[i] = mechanism.drives[i].bend * rate * rate
-    loops.convective(mechanism, joint_rates, shift)
+    for i, rate in loop_geometry.curve_rates(mechanism, joint_rates).items():
+        shift[i] = mechanism.couplings[i].curvature * rate * rate
+    loop_geometry.convective(mechanism, joint_rates, shift)
     return shift
 
 
 def coordinate_accelerations(mechanism: Mechanism, qd: Coordinates, joint_qdd: Coordinates) -> list[Scalar]:
-    """The accelerations of the coordinates, by those of the joints; for joints that do not move together."""
+    """Return the accelerations of the coordinates from those of the joints; for joints that do not move together."""
     if not mechanism.balls:
-        return gathered(mechanism, joint_qdd)
+        return to_coordinates(mechanism, joint_qdd)
     parts = joint_qdd, convective(mechanism, rates(mechanism, qd))
-    return gathered(mechanism, [own - more for own, more in zip(*parts, strict=True)])
+    return to_coordinates(mechanism, [own - more for own, more in zip(*parts, strict=True)])
 
 
 def _turning(x: Scalar, y: Scalar, z: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Of three joints about x, y and z, one after the other, so that the body accelerates as its coordinates do."""
+    """Return c of three joints about x, y and z in a row."""
     return -(y * z), x * z, -(x * y)
 
 
 def _moving(v: Vector, w: Vector) -> Vector:
-    """Of the origin, whose velocity is given in axes that turn."""
+    """Return c of the origin, whose velocity is in turning axes."""
     return w.cross(v)
 
 
@@ -137,49 +137,49 @@ CONVECTIVE: dict[str, Callable[..., Sequence[Scalar]]] = {
     "free": lambda vx, vy, vz, wx, wy, wz: (*_moving(Vector(vx, vy, vz), Vector(wx, wy, wz)), *_turning(wx, wy, wz)),
     "planar": lambda vx, vy, w: (*_moving(Vector(vx, vy, 0), Vector(0, 0, w))[:2], 0),
 }
-"""What the joints of a ball accelerate by while its coordinates of qd are constant."""
+"""Accelerations of the joints of a ball while its coordinates of qd are constant."""
 
 
-def gathered(mechanism: Mechanism, row: Sequence[Scalar]) -> list[Scalar]:
-    """What one number per joint, a torque or an entry of a Jacobian, is per coordinate of the robot."""
-    if not mechanism.drives:
+def to_coordinates(mechanism: Mechanism, row: Sequence[Scalar]) -> list[Scalar]:
+    """Return one number per coordinate from one per joint (torques, a row of a Jacobian): G^T x."""
+    if not mechanism.couplings:
         return list(row)
-    sums: list[Scalar] = [0] * mechanism.coordinates
-    for drive, x in zip(mechanism.drives, row, strict=True):
+    sums: list[Scalar] = [0] * mechanism.coordinate_count
+    for drive, x in zip(mechanism.couplings, row, strict=True):
         for coordinate, factor in drive.terms:
             sums[coordinate] = sums[coordinate] + factor * x
     return sums
 
 
-def gathered_in_time(mechanism: Mechanism, joint_rates: Coordinates, row: Sequence[Scalar]) -> list[Scalar]:
-    """What `gathered` changes by in time while the numbers of the joints are constant: by dG/dt."""
-    sums: list[Scalar] = [0] * mechanism.coordinates
-    for i, factors in loops.factors_in_time(mechanism, joint_rates).items():
+def to_coordinates_by_rate(mechanism: Mechanism, joint_rates: Coordinates, row: Sequence[Scalar]) -> list[Scalar]:
+    """Return (dG/dt)^T x, the rate of `to_coordinates` for constant numbers of the joints."""
+    sums: list[Scalar] = [0] * mechanism.coordinate_count
+    for i, factors in loop_geometry.factors_in_time(mechanism, joint_rates).items():
         for coordinate, factor in factors.items():
             sums[coordinate] = sums[coordinate] + factor * row[i]
     return sums
 
 
 def congruent(mechanism: Mechanism, matrix: SquareMatrix) -> SquareMatrix:
-    """The matrix of a quadratic form in the joints of the mechanism, in the coordinates of the robot."""
-    if not mechanism.drives:
+    """Return G^T M G: a quadratic form in the joints, in the coordinates of the robot."""
+    if not mechanism.couplings:
         return matrix
-    columns = zip(*(gathered(mechanism, row) for row in matrix), strict=True)
-    return [list(row) for row in zip(*(gathered(mechanism, column) for column in columns), strict=True)]
+    columns = zip(*(to_coordinates(mechanism, row) for row in matrix), strict=True)
+    return [list(row) for row in zip(*(to_coordinates(mechanism, column) for column in columns), strict=True)]
 
 
 def tangent(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
-    """dq/dt = T qd, as rows of T: the identity but for balls."""
-    entries = [entry(mechanism.balls, c) for c in range(mechanism.coordinates)]
-    rows = [[int(j == own) for own in entries] for j in range(mechanism.places)]
+    """Return the rows of T with dq/dt = T qd: the identity without balls."""
+    entries = [position_entry(mechanism.balls, c) for c in range(mechanism.coordinate_count)]
+    rows = [[int(j == own) for own in entries] for j in range(mechanism.position_count)]
     for ball in mechanism.balls:
-        for k, row in enumerate(TANGENTS[ball.kind](q[ball.entries]), start=ball.place):
+        for k, row in enumerate(TANGENTS[ball.kind](q[ball.entries]), start=ball.first_entry):
             rows[k][ball.rates.start : ball.rates.stop] = row
     return rows
 
 
 def _quaternion_rates(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> SquareMatrix:
-    """Half the product of a quaternion and an angular velocity in the axes of the body."""
+    """Return the matrix from angular velocity, in the axes of the body, to the rate of a quaternion."""
     x, y, z, w = x * 0.5, y * 0.5, z * 0.5, w * 0.5
     return [[w, -z, y], [z, w, -x], [-y, x, w], [-x, -y, -z]]
 
@@ -194,4 +194,4 @@ TANGENTS: dict[str, Callable[[Coordinates], SquareMatrix]] = {
     "free": _free_rates,
     "planar": lambda q: [[q[2], -q[3], 0], [q[3], q[2], 0], [0, 0, -q[3]], [0, 0, q[2]]],
 }
-"""How the entries of q change, by those of qd."""
+"""Rates of the entries of q of such a joint, as a matrix on its entries of qd."""

@@ -9,7 +9,7 @@ from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 def cholesky(M: SquareMatrix, b: Coordinates) -> list[Scalar]:
-    """By M = L D L^T, Cholesky's factorisation without square roots."""
+    """Return x by M = L D L^T, Cholesky's factorisation without square roots."""
     return factor(M).solve(b)
 
 
@@ -20,7 +20,7 @@ class Factors:
         self.rows, self.inverse = rows, inverse
 
     def solve(self, b: Coordinates) -> list[Scalar]:
-        """Forward through L, divide by D, back through L^T."""
+        """Return x: forward through L, divide by D, back through L^T."""
         x = list(b)
         for j, row in self.rows.items():
             for k, entry in row.items():
@@ -36,7 +36,7 @@ class Factors:
         return x
 
     def inverted(self) -> SquareMatrix:
-        """M^-1, column by column; of the two entries that are equal the one that was found first."""
+        """Return M^-1, column by column; of two equal entries the one found first."""
         n, found = len(self.rows), dict[tuple[int, int], Scalar]()
         for j in self.rows:
             column = self.solve([int(i == j) for i in range(n)])
@@ -44,7 +44,7 @@ class Factors:
         return [[found[i, j] for j in range(n)] for i in range(n)]
 
     def times(self, B: SquareMatrix) -> SquareMatrix:
-        """M^-1 B: column by column where L has zeros; a full M^-1 takes no more products, and none for zeros of B."""
+        """Return M^-1 B: column by column if L has zeros, else by a full M^-1, which skips zeros of B."""
         n = len(B)
         if sum(map(len, self.rows.values())) < n * (n - 1) // 2:
             return [list(row) for row in zip(*(self.solve(column) for column in zip(*B, strict=True)), strict=True)]
@@ -53,7 +53,7 @@ class Factors:
 
 
 def factor(M: SquareMatrix) -> Factors:
-    """Row by row, in an order that keeps zeros; only one triangle of M is read."""
+    """Factorise row by row in an order that keeps zeros; only one triangle of M is read."""
     rows: dict[int, dict[int, Scalar]] = {}
     inverse: dict[int, Scalar] = {}
     for j in order(M):
@@ -72,10 +72,10 @@ def factor(M: SquareMatrix) -> Factors:
 
 
 def order(M: SquareMatrix) -> list[int]:
-    """The first row all of whose neighbours are neighbours of each other, then the first of the rest, and so on.
+    """Return the order of elimination: always the first row whose neighbours are all neighbours of each other.
 
-    Of a tree there always is one, and eliminating it couples nothing that was not coupled; a full matrix keeps its
-    order. Where there is none, the row with the fewest neighbours is next.
+    A tree always has one, and eliminating it couples nothing new; a full matrix keeps its order. If there is none, the
+    row with the fewest neighbours is next.
     """
     n = len(M)
     near = [sum(1 << j for j in range(n) if j != i and not structural(M[max(i, j)][min(i, j)], 0)) for i in range(n)]
@@ -93,12 +93,12 @@ def order(M: SquareMatrix) -> list[int]:
 
 
 def _meet(i: int, near: list[int], left: list[int]) -> bool:
-    """Whether all neighbours of a row are neighbours of each other."""
+    """Return whether all neighbours of a row are neighbours of each other."""
     return all(near[i] & ~near[j] == 1 << j for j in left if near[i] >> j & 1)
 
 
 def gauss_jordan(M: SquareMatrix, b: Coordinates) -> list[Scalar]:
-    """By elimination below and above each pivot (Mata 2002, section 5.1)."""
+    """Return x by elimination below and above each pivot (Mata 2002, section 5.1)."""
     n, rows = len(b), order(M)
     A = [[*(M[i][j] for j in rows), b[i]] for i in rows]
     for k in range(n):

@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 def outward(parents: Sequence[int], step: Callable[..., State], base: State, *data: Sequence[Any]) -> list[State]:
-    """state_i = step(state of the parent of i, data of joint i); what hangs on the base starts from `base`."""
+    """Return state_i = step(state of the parent of i, data of joint i); children of the base start from `base`."""
     states: list[State] = []
     for parent, joint_data in zip(parents, zip(*data, strict=True), strict=True):
         states.append(step(states[parent] if parent >= 0 else base, *joint_data))
@@ -24,9 +24,9 @@ def outward(parents: Sequence[int], step: Callable[..., State], base: State, *da
 def inward(
     parents: Sequence[int], step: Callable[..., tuple[State, Result]], tip: State, *data: Sequence[Any]
 ) -> list[Result]:
-    """(state handed to the parent of i, result_i) = step(sum of what the children handed over, data of joint i).
+    """Return result_i of (state for the parent, result_i) = step(sum of the states of the children, data of joint i).
 
-    A link without children starts from `tip`. The state handed on is already in the frame of the receiving link.
+    A link without children starts from `tip`. A state is already in the frame of the receiving link.
     """
     rows = list(zip(*data, strict=True))
     handed: list[list[State]] = [[] for _ in rows]
@@ -39,7 +39,7 @@ def inward(
 
 
 def plus(a: Any, b: Any) -> Any:
-    """Two states added entry by entry."""
+    """Return the sum of two states, entry by entry."""
     if not isinstance(a, tuple):
         return a + b
     sums = [plus(x, y) for x, y in zip(a, b, strict=True)]

@@ -2,8 +2,8 @@
 
 The frame change Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d) is a screw about x after a screw about z.
 Moving a quantity along one axis at a time touches few entries, which makes this cheaper than one general 6x6
-transform. At branches and near parallel axes there is more, along y and z and about z, and beyond a ball joint a
-general transform: none of that is computed where it is known to be nothing.
+transform. Branches and nearly parallel axes add shifts along y and z and a turn about z, a ball joint adds a general
+transform; none of these is computed if it is known to be the identity.
 
     v, w     velocity (or acceleration) of the link origin, angular velocity (or acceleration)
     f, n     force, and moment about the link origin
@@ -37,7 +37,7 @@ class Pair(NamedTuple):
         return self.linear.z if joint.prismatic else self.angular.z
 
 
-NOTHING = Pair(ZERO, ZERO)
+ZERO_PAIR = Pair(ZERO, ZERO)
 
 
 def axis(joint: Joint, rate: Scalar = 1) -> Pair:
@@ -92,6 +92,7 @@ class Inertia(NamedTuple):
 
 
 def rigid(link: AnyLink) -> Inertia:
+    """Return the 6x6 inertia of a link about its origin."""
     m, h = link.mass, link.moment
     return Inertia(
         Symmetric(m, m, m, 0, 0, 0),
@@ -143,13 +144,13 @@ class Screw(NamedTuple):
     d: Scalar
     y: Scalar = 0
     z: Scalar = 0
-    stand: Pose | None = None
+    placement: Pose | None = None
 
     def twist_to_child(self, t: Pair) -> Pair:
-        R, a, d, y, z, stand = self
+        R, a, d, y, z, placement = self
         v, w = t
-        if stand is not None:
-            v, w = stand.rotation.T @ (v + w.cross(stand.position)), stand.rotation.T @ w
+        if placement is not None:
+            v, w = placement.rotation.T @ (v + w.cross(placement.position)), placement.rotation.T @ w
         v, w = turned_z(v, R.cg, -R.sg), turned_z(w, R.cg, -R.sg)
         if not (structural(y, 0) and structural(z, 0)):
             v = v + w.cross(Vector(0, y, z))
@@ -159,7 +160,7 @@ class Screw(NamedTuple):
         return Pair(turned_z(v, R.ct, -R.st), turned_z(w, R.ct, -R.st))
 
     def wrench_to_parent(self, x: Pair) -> Pair:
-        R, a, d, y, z, stand = self
+        R, a, d, y, z, placement = self
         f, n = x
         n = Vector(n.x - d * f.y, n.y + d * f.x, n.z)
         f, n = turned_z(f, R.ct, R.st), turned_z(n, R.ct, R.st)
@@ -168,23 +169,24 @@ class Screw(NamedTuple):
         if not (structural(y, 0) and structural(z, 0)):
             n = n + Vector(0, y, z).cross(f)
         f, n = turned_z(f, R.cg, R.sg), turned_z(n, R.cg, R.sg)
-        if stand is not None:
-            f, n = stand.rotation @ f, stand.rotation @ n
-            n = n + stand.position.cross(f)
+        if placement is not None:
+            f, n = placement.rotation @ f, placement.rotation @ n
+            n = n + placement.position.cross(f)
         return Pair(f, n)
 
     def inertia_to_parent(self, M: Inertia) -> Inertia:
-        R, a, d, y, z, stand = self
+        R, a, d, y, z, placement = self
         M = _shifted_x(_shifted_z(M, d).turned_z(R.ct, R.st), a).turned_x(R.ca, R.sa)
         if not (structural(y, 0) and structural(z, 0)):
             M = M.moved(Vector(0, y, z))
         if not (structural(R.sg, 0) and structural(R.cg, 1)):
             M = M.turned_z(R.cg, R.sg)
-        return M if stand is None else M.turned(stand.rotation).moved(stand.position)
+        return M if placement is None else M.turned(placement.rotation).moved(placement.position)
 
 
 def screw(joint: Joint, q: Scalar) -> Screw:
-    return Screw(joint.rotation(q), joint.a, joint.extension(q), joint.y, joint.z, joint.stand)
+    """Return the displacement of a joint at q."""
+    return Screw(joint.rotation(q), joint.a, joint.extension(q), joint.y, joint.z, joint.placement)
 
 
 def _turned_x(v: Vector, c: Scalar, s: Scalar) -> Vector:

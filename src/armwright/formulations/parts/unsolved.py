@@ -6,7 +6,7 @@ from armwright.formulations.parts.linear import Factors
 from armwright.formulations.parts.types import SquareMatrix
 
 
-class Unsolved(NamedTuple):
+class UnsolvedDerivatives(NamedTuple):
     """The factors of M, and the derivatives of torques at given accelerations."""
 
     factors: Factors

@@ -1,1 +1,1 @@
-"""What is computed in one way only: kinematics, energies, Coriolis matrix, regressor, derivatives."""
+"""Quantities with one formulation: kinematics, energies, Coriolis matrix, regressor, derivatives."""

@@ -1,7 +1,7 @@
 """The Coriolis matrix C(q, qd) of Christoffel symbols: C qd is the velocity torque, and dM/dt - 2C is skew-symmetric.
 
 S. Echeandia, P. M. Wensing, 'Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
-systems', J. Computational and Nonlinear Dynamics 16 (2021): composite bodies that move, a way inward from each joint.
+systems', J. Computational and Nonlinear Dynamics 16 (2021): moving composite bodies, a path inward from each joint.
 
     C_ij = S_i . (B_i S_j + I_i Sd_j),   C_ji = S_j . (B_i S_i + I_i Sd_i)        for j on the way from i to the base
 
@@ -10,25 +10,32 @@ no rates of coordinates, as those of a ball joint, there are no Christoffel symb
 """
 
 from armwright.algebra import ZERO, Z
-from armwright.formulations.parts.moving_bodies import Change, Velocity, moving_bodies, velocities, way_inward
+from armwright.formulations.parts.moving_bodies import (
+    MotionChange,
+    RelativeVelocity,
+    inward_path,
+    moving_bodies,
+    velocities,
+)
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
 from armwright.mechanism import Joint, Mechanism
 
 
 def coriolis_matrix(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> SquareMatrix:
+    """Return C(q, qd) as rows."""
     n, joints = mechanism.n, mechanism.joints
     links = velocities(mechanism, q, [rate * 0.5 for rate in qd])
     changes = [_by_rate(joint, link) for joint, link in zip(joints, links, strict=True)]
     C: SquareMatrix = [[0] * n for _ in range(n)]
     for i, body in enumerate(moving_bodies(mechanism, links)):
-        column, felt = body.column(joints[i]), [body.felt(changes[i])]
-        for j, u, y, (wrench,) in way_inward(mechanism, links, i, column, felt, None):
+        column, wrenches = body.column(joints[i]), [body.wrench_of(changes[i])]
+        for j, u, y, (wrench,) in inward_path(mechanism, links, i, column, wrenches, None):
             C[j][i] = wrench.along(joints[j])
-            C[i][j] = changes[j].seen(u, y)
+            C[i][j] = changes[j].torque_on(u, y)
     return C
 
 
-def _by_rate(joint: Joint, link: Velocity) -> Change:
-    """S and twice Sd."""
+def _by_rate(joint: Joint, link: RelativeVelocity) -> MotionChange:
+    """Return S and twice Sd."""
     rate = (link.after + link.after).cross(Z)
-    return Change(ZERO, rate, ZERO) if joint.prismatic else Change(Z, ZERO, rate)
+    return MotionChange(ZERO, rate, ZERO) if joint.prismatic else MotionChange(Z, ZERO, rate)

@@ -5,8 +5,8 @@
 
 S. Singh, R. P. Russell, P. M. Wensing, 'Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra', IEEE Robotics and Automation Letters 7 (2022); J. Carpentier, N. Mansard, 'Analytical derivatives of rigid
-body dynamics algorithms', Robotics: Science and Systems (2018). To move a joint is, to all beyond it, to turn or shift
-what is before it the other way, and then to turn or shift the whole:
+body dynamics algorithms', Robotics: Science and Systems (2018). For everything beyond it, moving a joint is turning or
+shifting the rest the other way, and then turning or shifting the whole:
 
     dtau_i/dq_j = S_i . (2 B_i psid_j + I_i psidd_j)
     dtau_j/dq_i = S_j . (2 B_i psid_i + I_i psidd_i + S_i x* F_i)       for j on the way from i to the base, j not i
@@ -24,36 +24,42 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Vector, Z, acceleration_tensor, euler_moment
 from armwright.formulations import cartesian_tensor, composite_body
-from armwright.formulations.parts import wrapped
+from armwright.formulations.parts import adapters
 from armwright.formulations.parts.assembled import bias_of
 from armwright.formulations.parts.linear import factor
-from armwright.formulations.parts.motion import TensorMotion, base_motion, tensor_motion
-from armwright.formulations.parts.moving_bodies import Change, Velocity, moving_bodies, velocities, way_inward
+from armwright.formulations.parts.link_motion import TensorMotion, base_motion, tensor_motion
+from armwright.formulations.parts.moving_bodies import (
+    MotionChange,
+    RelativeVelocity,
+    inward_path,
+    moving_bodies,
+    velocities,
+)
 from armwright.formulations.parts.recursion import inward
-from armwright.formulations.parts.spatial import NOTHING, Pair
+from armwright.formulations.parts.spatial import ZERO_PAIR, Pair
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
-from armwright.formulations.parts.unsolved import Unsolved
+from armwright.formulations.parts.unsolved import UnsolvedDerivatives
 from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
 
 def of_inverse_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[SquareMatrix]:
-    """[dtau/dq, dtau/dqd, M]."""
-    return wrapped.slopes(by_state, mechanism, q, qd, qdd, mechanism.wrenches())
+    """Return [dtau/dq, dtau/dqd, M]."""
+    return adapters.slopes(by_state, mechanism, q, qd, qdd, mechanism.wrenches())
 
 
 def of_forward_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates) -> list[SquareMatrix]:
-    """[dqdd/dq, dqdd/dqd, M^-1]."""
+    """Return [dqdd/dq, dqdd/dqd, M^-1]."""
     return unsolved(mechanism, q, qd, tau).solved()
 
 
-def unsolved(mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates) -> Unsolved:
-    """The same up to the systems of equations with M."""
+def unsolved(mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates) -> UnsolvedDerivatives:
+    """Return the same without solving the systems of equations with M."""
     loads = mechanism.wrenches()
-    bias = wrapped.bias(_BIAS, mechanism, q, qd, loads)
-    factors = factor(wrapped.matrix(composite_body.mass_matrix, mechanism, q, loads))
+    bias = adapters.bias(_BIAS, mechanism, q, qd, loads)
+    factors = factor(adapters.matrix(composite_body.mass_matrix, mechanism, q, loads))
     qdd = factors.solve([t - b for t, b in zip(tau, bias, strict=True)])
-    by_q, by_qd, _ = wrapped.slopes(by_state, mechanism, q, qd, qdd, loads)
-    return Unsolved(factors, by_q, by_qd)
+    by_q, by_qd, _ = adapters.slopes(by_state, mechanism, q, qd, qdd, loads)
+    return UnsolvedDerivatives(factors, by_q, by_qd)
 
 
 _BIAS = bias_of(cartesian_tensor.inverse_dynamics)
@@ -62,10 +68,10 @@ _BIAS = bias_of(cartesian_tensor.inverse_dynamics)
 def by_state(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[SquareMatrix]:
-    """[dtau/dq, dtau/dqd, M] of the links, in the joints of the mechanism."""
+    """Return [dtau/dq, dtau/dqd, M] of the links, in the joints of the mechanism."""
     n, joints = mechanism.n, mechanism.joints
     links, motions = velocities(mechanism, q, qd), tensor_motion(mechanism, q, qd, qdd)
-    wrenches = inward(mechanism.parents, _force, NOTHING, mechanism.links, links, motions, loads)
+    wrenches = inward(mechanism.parents, _force, ZERO_PAIR, mechanism.links, links, motions, loads)
     by_rate = [_by_rate(joint, link) for joint, link in zip(joints, links, strict=True)]
     by_place = [
         _by_place(joint, link, at)
@@ -73,59 +79,59 @@ def by_state(
     ]
     dq, dqd, M = ([[0] * n for _ in range(n)] for _ in range(3))
     for i, body in enumerate(moving_bodies(mechanism, links)):
-        felt = [body.felt(by_rate[i]), body.felt(by_place[i])]
+        required = [body.wrench_of(by_rate[i]), body.wrench_of(by_place[i])]
         turned = _turned(joints[i], wrenches[i])
-        for j, u, y, (rate, place) in way_inward(mechanism, links, i, body.column(joints[i]), felt, turned):
+        for j, u, y, (rate, place) in inward_path(mechanism, links, i, body.column(joints[i]), required, turned):
             dq[j][i], dqd[j][i] = place.along(joints[j]), rate.along(joints[j])
-            dq[i][j], dqd[i][j] = by_place[j].seen(u, y), by_rate[j].seen(u, y)
+            dq[i][j], dqd[i][j] = by_place[j].torque_on(u, y), by_rate[j].torque_on(u, y)
             M[i][j] = M[j][i] = u.along(joints[j])
     return [dq, dqd, M]
 
 
-def _force(outer: Pair, link: AnyLink, v: Velocity, m: TensorMotion, load: Wrench) -> tuple[Pair, Pair]:
-    """F: on all from a link outwards; seen from the parent's frame, and from its own."""
+def _force(outer: Pair, link: AnyLink, v: RelativeVelocity, m: TensorMotion, load: Wrench) -> tuple[Pair, Pair]:
+    """Return F, the wrench on a link and everything outwards: in the parent's frame, and in its own."""
     force = link.mass * m.sdd + m.Omega @ link.moment
     moment = euler_moment(m.Omega, link.origin_euler) + link.moment.cross(m.sdd)
     wrench = outer.plus(Pair(force - load.force, moment - load.moment))
     return v.X.wrench_to_parent(wrench), wrench
 
 
-class Before(NamedTuple):
-    """How what is before a joint moves where its link is: angular acceleration, acceleration of the origin."""
+class InnerMotion(NamedTuple):
+    """The motion before a joint, at its link: angular acceleration, acceleration of the origin."""
 
     wd: Vector
     vd: Vector
 
 
-def _before(mechanism: Mechanism, links: list[Velocity], motions: list[TensorMotion]) -> list[Before]:
-    """Of each joint, in the axes of its link; of a ball what is before its first freedom."""
-    found = list[Before]()
+def _before(mechanism: Mechanism, links: list[RelativeVelocity], motions: list[TensorMotion]) -> list[InnerMotion]:
+    """Return the motion before each joint, in the axes of its link; for a ball, before its first freedom."""
+    found = list[InnerMotion]()
     for parent, link in zip(mechanism.parents, links, strict=True):
         if link.freedom.first:
             m = motions[parent] if parent >= 0 else base_motion(mechanism)
             wd, vd = m.wd, m.sdd + m.Omega @ link.s
         else:
             wd, vd = found[parent]
-        found.append(Before(link.X.R.T @ wd, link.X.R.T @ vd))
+        found.append(InnerMotion(link.X.R.T @ wd, link.X.R.T @ vd))
     return found
 
 
-def _by_rate(joint: Joint, link: Velocity) -> Change:
-    """By qd: S, and psid + Sd."""
+def _by_rate(joint: Joint, link: RelativeVelocity) -> MotionChange:
+    """Return the change by qd: S, and psid + Sd."""
     turning = (link.before + link.after).cross(Z)
-    return Change(ZERO, turning, ZERO) if joint.prismatic else Change(Z, Z.cross(link.freedom.nu), turning)
+    return MotionChange(ZERO, turning, ZERO) if joint.prismatic else MotionChange(Z, Z.cross(link.freedom.nu), turning)
 
 
-def _by_place(joint: Joint, link: Velocity, at: Before) -> Change:
-    """By q: psid and psidd."""
+def _by_place(joint: Joint, link: RelativeVelocity, at: InnerMotion) -> MotionChange:
+    """Return the change by q: psid and psidd."""
     z = Vector(*(row.z for row in acceleration_tensor(link.before, at.wd)))
     if joint.prismatic:
-        return Change(ZERO, z, ZERO)
+        return MotionChange(ZERO, z, ZERO)
     x = link.before.cross(Z)
-    return Change(x, at.vd.cross(Z) + (x + x).cross(link.freedom.nu), z)
+    return MotionChange(x, at.vd.cross(Z) + (x + x).cross(link.freedom.nu), z)
 
 
 def _turned(joint: Joint, wrench: Pair) -> Pair:
-    """S x* F: how a wrench changes as it is turned about an axis or shifted along it."""
+    """Return S x* F, the change of a wrench turned about an axis or shifted along it."""
     f, n = wrench
     return Pair(ZERO, Z.cross(f)) if joint.prismatic else Pair(Z.cross(f), Z.cross(n))

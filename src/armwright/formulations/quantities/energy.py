@@ -2,7 +2,7 @@
 
 from armwright.algebra import IDENTITY, Matrix, Scalar, Vector, Z
 from armwright.formulations.parts.recursion import outward
-from armwright.formulations.parts.spatial import NOTHING, Pair
+from armwright.formulations.parts.spatial import ZERO_PAIR, Pair
 from armwright.formulations.parts.types import Coordinates
 from armwright.mechanism import Joint, Mechanism, Pose
 
@@ -10,7 +10,7 @@ from armwright.mechanism import Joint, Mechanism, Pose
 def kinetic_energy(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> Scalar:
     """Sum of 1/2 m v.v + v.(w x h) + 1/2 w.J w per link, and 1/2 armature qd^2 per rotor."""
     energy: Scalar = 0
-    twists = outward(mechanism.parents, twist_step, NOTHING, mechanism.joints, q, qd)
+    twists = outward(mechanism.parents, twist_step, ZERO_PAIR, mechanism.joints, q, qd)
     for joint, link, qdi, (v, w) in zip(mechanism.joints, mechanism.links, qd, twists, strict=True):
         twice = link.mass * v.dot(v) + 2 * v.dot(w.cross(link.moment)) + w.dot(link.origin_inertia @ w)
         energy = energy + (twice + joint.armature * qdi * qdi) * 0.5

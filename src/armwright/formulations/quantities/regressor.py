@@ -10,30 +10,30 @@ from dataclasses import replace
 
 from armwright.algebra import ZERO, Scalar, Symmetric, Vector
 from armwright.formulations import khalil
-from armwright.formulations.parts.actuators import joint_friction, rotors_turning
-from armwright.formulations.parts.coordinates import gathered
-from armwright.formulations.parts.motion import TensorMotion, tensor_motion
+from armwright.formulations.parts.coordinates import to_coordinates
+from armwright.formulations.parts.link_motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
+from armwright.formulations.parts.rotors_and_friction import ball_rotor_torques, joint_friction
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.mechanism import Joint, Mechanism, MomentLink, Wrench
 
-TEN = 10
-NOTHING = MomentLink(0, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
+LINK_PARAMETERS = 10
+MASSLESS_LINK = MomentLink(0, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
 
 
 def unit_link(k: int) -> MomentLink:
-    """A link whose parameter k is one and whose others are zero."""
-    ten = [int(i == k) for i in range(TEN)]
+    """Return a link whose parameter k is one and whose others are zero."""
+    ten = [int(i == k) for i in range(LINK_PARAMETERS)]
     return MomentLink(ten[0], Vector(*ten[1:4]), Symmetric(*ten[4:]))
 
 
 def link_columns(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
-    """The torques of all joints for each parameter of each link."""
+    """Yield the torques of all joints for each parameter of each link."""
     motions = tensor_motion(mechanism, q, qd, qdd)
     for i in mechanism.solid:
         way = list(mechanism.inward_from(i))[::-1]
         inner = (range(-1, len(way) - 1), [mechanism.joints[j] for j in way], [motions[j] for j in way])
-        for k in range(TEN):
+        for k in range(LINK_PARAMETERS):
             torques = dict(zip(way, _torques(*inner, unit_link(k)), strict=True))
             yield [torques.get(j, 0) for j in range(mechanism.n)]
 
@@ -41,20 +41,20 @@ def link_columns(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coo
 def _torques(
     parents: Sequence[int], joints: list[Joint], motions: list[TensorMotion], link: MomentLink
 ) -> list[Scalar]:
-    """Of the joints on the way to a link, all others being without mass."""
-    links = [*[NOTHING] * (len(joints) - 1), link]
+    """Return the torques of the joints on the path to a link while all other links are massless."""
+    links = [*[MASSLESS_LINK] * (len(joints) - 1), link]
     return inward(
-        parents, khalil.force_step, khalil.Force(ZERO, ZERO), joints, links, motions, [Wrench()] * len(joints)
+        parents, khalil.force_step, khalil.KhalilForce(ZERO, ZERO), joints, links, motions, [Wrench()] * len(joints)
     )
 
 
 def joint_columns(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
     """The torques of all joints for the viscous and Coulomb friction and the rotor of each joint that has them."""
     bare = [replace(joint, viscous=0, coulomb=0, armature=0) for joint in mechanism.joints]
-    for i in mechanism.rubbing:
+    for i in mechanism.friction_joints:
         for one in ({"viscous": 1}, {"coulomb": 1}):
             yield joint_friction(replace(mechanism, joints=_with(bare, i, **one)), qd)
-        turning = rotors_turning(replace(mechanism, joints=_with(bare, i, armature=1)), qd)
+        turning = ball_rotor_torques(replace(mechanism, joints=_with(bare, i, armature=1)), qd)
         yield [torque + qdd[i] if j == i else torque for j, torque in enumerate(turning)]
 
 
@@ -67,7 +67,7 @@ def rows(
 ) -> list[list[Scalar]]:
     """Y by rows, over any scalar; q, qd and qdd are those of the joints of the chain."""
     columns = [
-        gathered(mechanism, column)
+        to_coordinates(mechanism, column)
         for column in (*link_columns(mechanism, q, qd, qdd), *joint_columns(mechanism, qd, qdd))
     ]
     return [list(row) for row in zip(*columns, strict=True)]

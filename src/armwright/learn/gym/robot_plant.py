@@ -14,7 +14,7 @@ from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.lazy import cached_property
 from armwright.learn.gym.random_streams import Streams, normal
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.records import JointModel
 from armwright.robot import Robot
 from armwright.simulation.plan import with_smooth_friction
@@ -88,7 +88,7 @@ class Plant:
         """Which joints have one entry of q."""
         if not self.robot.balls:
             return slice(None)
-        return np.flatnonzero([joint.kind not in FREEDOMS for joint in self.robot.joints])
+        return np.flatnonzero([joint.kind not in FREEDOMS_OF_KIND for joint in self.robot.joints])
 
     @cached_property
     def entries(self) -> Array | slice:

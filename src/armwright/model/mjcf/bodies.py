@@ -10,7 +10,7 @@ import numpy as np
 from armwright.algebra import Array, Vector
 from armwright.errors import ModelError
 from armwright.manifold import quaternion_of
-from armwright.mechanism import FREEDOMS
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.description import Description
 from armwright.model.frame_change import zero_placement
 from armwright.model.mjcf.pose import rotation
@@ -47,7 +47,7 @@ def mjcf_bodies(robot: Description) -> list[MjcfBody]:
     for parent, last in zip(robot.parents, robot.link_rows, strict=True):
         before = np.asarray(robot.base) if parent < 0 else np.eye(4)
         freedoms = rows[last - rows[last].freedom : last + 1]
-        several = freedoms[0].kind in FREEDOMS
+        several = freedoms[0].kind in FREEDOMS_OF_KIND
         found.append(_on_ball(before, freedoms, parent < 0) if several else _on_hinges(before, freedoms))
     names = iter(unique_names(joint.name for body in found for joint in body.joints))
     return [replace(body, joints=tuple(replace(joint, name=next(names)) for joint in body.joints)) for body in found]

@@ -115,7 +115,7 @@ class PoseState:
         """With a free base raised so far that no frame is below the floor, along the opposite of gravity."""
         free = next((ball for ball in self.robot.balls if ball.kind == "free"), None)
         if free is not None:
-            q[free.place + 2] -= self._frame_origins(q)[:, 2].min()
+            q[free.first_entry + 2] -= self._frame_origins(q)[:, 2].min()
         return q
 
     def _frame_origins(self, q: Array) -> Array:
@@ -129,8 +129,8 @@ class PoseState:
         """Where a freedom is: its entry of q, or that of a rotation vector."""
         ball = self._ball(slider.joint)
         offset = 0 if ball is None else slider.joint - ball.coordinate
-        if ball is None or offset < ball.unit_vector.start - ball.place:
-            return float(self.q[self.robot.entries[slider.joint] if ball is None else ball.place + offset])
+        if ball is None or offset < ball.unit_vector.start - ball.first_entry:
+            return float(self.q[self.robot.entries[slider.joint] if ball is None else ball.first_entry + offset])
         return float(self.robot.difference(self.robot.neutral, self.q)[slider.joint])
 
     def set_joint(self, slider: JointSlider, value: float) -> None:
@@ -140,8 +140,8 @@ class PoseState:
         offset = 0 if ball is None else slider.joint - ball.coordinate
         if ball is None:
             q[robot.entries[slider.joint]] = value
-        elif offset < (places := ball.unit_vector.start - ball.place):
-            q[ball.place + offset] = value
+        elif offset < (places := ball.unit_vector.start - ball.first_entry):
+            q[ball.first_entry + offset] = value
         else:
             v = robot.difference(robot.neutral, q)
             v[ball.coordinate : ball.coordinate + places] = 0.0
@@ -222,7 +222,7 @@ class PoseState:
             return ReachResult(False)
         for ball in self.robot.balls if not solved else ():
             if ball.kind != "ball":  # what is nearest may have moved the base
-                q[ball.place : ball.unit_vector.stop] = self.q[ball.place : ball.unit_vector.stop]
+                q[ball.first_entry : ball.unit_vector.stop] = self.q[ball.first_entry : ball.unit_vector.stop]
         self.set_pose(q)
         return ReachResult(bool(solved), *_pose_distance(self.pose(frame), target, orientation))
 

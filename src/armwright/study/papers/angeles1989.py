@@ -21,7 +21,7 @@ import armwright as aw
 from armwright import trajectory
 from armwright.algebra import Array
 from armwright.check.numbers import difference
-from armwright.formulations import find, formulations
+from armwright.formulations import find_formulation, formulations
 from armwright.graph import Graph, OperationCount
 from armwright.pages.report.plot import COLOURS, Curve, Plot, per_joint
 from armwright.robot import Robot
@@ -191,7 +191,7 @@ def count_coincident(n: int) -> OperationCount:
     mechanism = general_mechanism(graph, n)
     first = replace(mechanism.joints[0], ca=1, sa=0, a=0, d=0)
     mechanism = replace(mechanism, joints=(first, *mechanism.joints[1:]))
-    return count_on(mechanism, graph, find("inverse_dynamics", "kane"))
+    return count_on(mechanism, graph, find_formulation("inverse_dynamics", "kane"))
 
 
 # ------------------------------------------------------------------------------------- sections 3 to 6: the equations

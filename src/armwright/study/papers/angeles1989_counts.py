@@ -8,8 +8,8 @@ here both ways.
 from __future__ import annotations
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, euler_moment
-from armwright.formulations import Formulation, find, kane, khalil
-from armwright.formulations.parts.motion import TensorMotion, tensor_motion
+from armwright.formulations import Formulation, find_formulation, kane, khalil
+from armwright.formulations.parts.link_motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.graph import Graph, OperationCount, count
@@ -26,18 +26,18 @@ def khalil_by_inertia(
     """`khalil` with moments J wd + w x J w, as in 1986."""
     motions = tensor_motion(mechanism, q, qd, qdd)
     return inward(
-        mechanism.parents, _force, khalil.Force(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads
+        mechanism.parents, _force, khalil.KhalilForce(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads
     )
 
 
 def _force(
-    outer: khalil.Force, joint: Joint, link: AnyLink, m: TensorMotion, load: Wrench
-) -> tuple[khalil.Force, Scalar]:
+    outer: khalil.KhalilForce, joint: Joint, link: AnyLink, m: TensorMotion, load: Wrench
+) -> tuple[khalil.KhalilForce, Scalar]:
     J, h = link.origin_inertia, link.moment
     f = link.mass * m.sdd + m.Omega @ h + outer.f - load.force
     n = J @ m.wd + m.w.cross(J @ m.w) + h.cross(m.sdd) + outer.n - load.moment
     f_inner = m.R @ f
-    return khalil.Force(f_inner, m.R @ n + m.s.cross(f_inner)), f.z if joint.prismatic else n.z
+    return khalil.KhalilForce(f_inner, m.R @ n + m.s.cross(f_inner)), f.z if joint.prismatic else n.z
 
 
 def kane_by_euler(
@@ -46,15 +46,19 @@ def kane_by_euler(
     """`kane` with the rate of angular momentum by Euler's tensor."""
     base = kane.Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -mechanism.gravity)
     motions = outward(mechanism.parents, kane.motion, base, mechanism.joints, mechanism.bodies, q, qd, qdd)
-    return inward(mechanism.parents, _sums, kane.Sums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
+    return inward(
+        mechanism.parents, _sums, kane.KaneSums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads
+    )
 
 
-def _sums(outer: kane.Sums, joint: Joint, link: Link, m: kane.Accelerated, load: Wrench) -> tuple[kane.Sums, Scalar]:
+def _sums(
+    outer: kane.KaneSums, joint: Joint, link: Link, m: kane.Accelerated, load: Wrench
+) -> tuple[kane.KaneSums, Scalar]:
     u = link.mass * m.p
     v = outer.v + u - load.force
     moment = outer.moment + euler_moment(m.W, link.inertia.euler) + link.com.cross(u) - load.moment
     v_inner = m.Q @ v
-    return kane.Sums(v_inner, m.Q @ moment + m.a.cross(v_inner)), v.z if joint.prismatic else moment.z
+    return kane.KaneSums(v_inner, m.Q @ moment + m.a.cross(v_inner)), v.z if joint.prismatic else moment.z
 
 
 def _variant(name: str, rigid: object) -> Formulation:
@@ -62,8 +66,8 @@ def _variant(name: str, rigid: object) -> Formulation:
 
 
 TENSORS = {
-    "without Euler's tensor": (find("inverse_dynamics", "kane"), _variant("khalil", khalil_by_inertia)),
-    "with Euler's tensor in both": (_variant("kane", kane_by_euler), find("inverse_dynamics", "khalil")),
+    "without Euler's tensor": (find_formulation("inverse_dynamics", "kane"), _variant("khalil", khalil_by_inertia)),
+    "with Euler's tensor in both": (_variant("kane", kane_by_euler), find_formulation("inverse_dynamics", "khalil")),
 }
 """Kane's equations and Khalil's, their moments taken alike."""
 
@@ -126,7 +130,7 @@ def prismatic_terms() -> list[Finding]:
     """The terms in p, the number of prismatic joints, of (52) and (56)."""
     stages = [[b - a for a, b in zip(*pair, strict=True)] for pair in zip(*map(stages_of, "RP"), strict=True)]
     (products_1, _), (products, sums) = stages
-    more, fewer = (general_count(find("inverse_dynamics", "kane"), types) for types in ("RRRPRR", "RRRRRR"))
+    more, fewer = (general_count(find_formulation("inverse_dynamics", "kane"), types) for types in ("RRRPRR", "RRRRRR"))
     dropped = (
         "its rates drop 4 sums and its acceleration takes 3; a - rho, off line for a rotational joint, takes 2; the "
         "listed step has 4"

@@ -21,7 +21,7 @@ import armwright as aw
 from armwright import torque, trajectory
 from armwright.algebra import Array
 from armwright.check.numbers import difference
-from armwright.formulations import find, formulations
+from armwright.formulations import find_formulation, formulations
 from armwright.graph import Graph
 from armwright.model.records import JointModel, LinkModel
 from armwright.model.transforms import ZERO_TENSOR
@@ -389,9 +389,9 @@ def _growth() -> Part:
     methods = [f.name for f in formulations("inverse_dynamics")]
     totals = {name: [operations("inverse_dynamics", name, n) for n in sizes] for name in methods}
     matrices = {name: [operations("mass_matrix", name, n) for n in sizes] for name in (CLOSED, "composite_body")}
-    products, sums = formula(find("inverse_dynamics", CLOSED))
+    products, sums = formula(find_formulation("inverse_dynamics", CLOSED))
     recursive = {name: values for name, values in totals.items() if name != CLOSED}
-    bent = sum("^" in formula(find("inverse_dynamics", name))[0] for name in recursive)
+    bent = sum("^" in formula(find_formulation("inverse_dynamics", name))[0] for name in recursive)
     most = np.max(list(recursive.values()), axis=0)
     dearest = [n for n, ours, others in zip(sizes, totals[CLOSED], most, strict=True) if ours > others]
     findings = [
@@ -401,7 +401,8 @@ def _growth() -> Part:
               f"{_exponent(totals[CLOSED])}", below(abs(_exponent(totals[CLOSED]) - 2), 0.5), words="2, off by"),
         claim("section 4", "mass matrix: exponent of growth from n = 6 to 12", "close to O(N^2)",
               f"{_exponent(matrices[CLOSED])}", below(abs(_exponent(matrices[CLOSED]) - 2), 0.5),
-              f"the sums over i, j, k of (10) make it cubic, {formula(find('mass_matrix', CLOSED))[0]} products: the "
+              f"the sums over i, j, k of (10) make it cubic, {formula(find_formulation('mass_matrix', CLOSED))[0]} "
+              "products: the "
               "exponent tends to 3", words="2, off by"),
         claim("section 1", "recursive algorithms", "O(N)",
               f"all {len(recursive)} of them; the closed form costs more than each from {dearest[0]} joints on",
@@ -454,7 +455,7 @@ def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
 def operations_alone(n: int, joint: int) -> int:
     """Products and sums of the torque of one joint (counted from 0) of a general robot."""
     graph = Graph()
-    return products_and_sums(count_on(general_mechanism(graph, n), graph, find(f"joint_torque[{joint}]")))
+    return products_and_sums(count_on(general_mechanism(graph, n), graph, find_formulation(f"joint_torque[{joint}]")))
 
 
 def _nanoseconds(f: Callable[[], Array], states: int) -> float:

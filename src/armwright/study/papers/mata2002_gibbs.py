@@ -7,7 +7,7 @@ import numpy as np
 import armwright as aw
 from armwright.algebra import Array
 from armwright.check.numbers import difference
-from armwright.formulations import Formulation, find
+from armwright.formulations import Formulation, find_formulation
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_operations, degree, formula, products_and_sums
 from armwright.study.papers.finding import Finding, above, below, claim, rough, same
@@ -21,7 +21,7 @@ def gibbs(arm: Robot) -> list[Finding]:
     tau, D = arm.inverse_dynamics(q, qd, qdd, formulation=OURS), arm.mass_matrix(q, formulation=OURS)
     gradient = difference(aw.compile(arm, "gibbs_gradient")(q, qd, qdd), tau)
     matrix = difference(hessian(arm, q, qd), D)
-    direct = find("mass_matrix", "gibbs_hessian")
+    direct = find_formulation("mass_matrix", "gibbs_hessian")
     products, sums = formula(direct)
     apart = difference(arm.mass_matrix(q, formulation=direct.name), D)
     return [
@@ -29,8 +29,8 @@ def gibbs(arm: Robot) -> list[Finding]:
               f"{products} products, {sums} sums; the matrix of section 4.2, to {rough(apart)}",
               [same(degree(products), 3), below(apart, 1e-12)], words="degree, off by"),
         claim("Eq. (21)", "applied directly takes a high number of operations", "more than section 4.2",
-              f"{total(direct)} for six joints, {total(find('mass_matrix', OURS))} by section 4.2",
-              above(total(direct), total(find("mass_matrix", OURS)))),
+              f"{total(direct)} for six joints, {total(find_formulation('mass_matrix', OURS))} by section 4.2",
+              above(total(direct), total(find_formulation("mass_matrix", OURS)))),
         claim("Eq. (5)", "torques are the gradient of the Gibbs function by the joint accelerations", "tau = dG/dqdd",
               f"those of section 4.1, to {rough(gradient)} ({arm.name}, random states)", below(gradient, 1e-12)),
         claim("Section 3", "the mass matrix is the Hessian of the Gibbs function", "D = d2G/dqdd2",

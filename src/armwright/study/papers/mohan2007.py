@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.formulations.parts.spatial import Inertia, eliminate, rigid, screw
 from armwright.graph import Graph, OperationCount
 from armwright.pages.report.plot import Curve, Plot
@@ -166,7 +166,7 @@ def recounted_crossings() -> list[Finding]:
 
 def complete(name: str) -> tuple[str, str]:
     """Return products and sums of forward dynamics, bias and all, as polynomials in n."""
-    return general(find("forward_dynamics", name), VALID_FROM).formulas
+    return general(find_formulation("forward_dynamics", name), VALID_FROM).formulas
 
 
 def without_bias(name: str) -> tuple[str, str]:

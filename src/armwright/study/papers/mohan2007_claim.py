@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.function import compile as compile_function
 from armwright.integrate import solve
 from armwright.pages.report.plot import Curve, Plot
@@ -220,7 +220,7 @@ def rounding_errors(mpmath: Any, dtype: str) -> list[float]:
     tau = arm().inverse_dynamics(*(x.astype(float) for x in (q, qd, qdd))).astype(dtype)
     medians = []
     with mpmath.workdps(DIGITS):
-        mechanism, method = arm().mechanism(mpmath.mpf), find("forward_dynamics", "denoc")
+        mechanism, method = arm().mechanism(mpmath.mpf), find_formulation("forward_dynamics", "denoc")
         states = zip(*(x.astype(float).tolist() for x in (q, qd, tau)), strict=True)
         exact = [method(mechanism, *([mpmath.mpf(x) for x in column] for column in state)) for state in states]
         for formulation in FORMULATION.values():
@@ -259,7 +259,7 @@ def in_fifty() -> list[Finding]:
 def exact_departure(formulation: str, number: Any, tolerance: float, method: str = "rkdp54") -> float:
     """When joint 3 departs in any arithmetic, the formulation run as it is written; from shortly before 5 s on."""
     mechanism = arm().mechanism(number)
-    forward, inverse = find("forward_dynamics", formulation), find("inverse_dynamics", "denoc")
+    forward, inverse = find_formulation("forward_dynamics", formulation), find_formulation("inverse_dynamics", "denoc")
     t: list[float] = []
     error: list[float] = []
 

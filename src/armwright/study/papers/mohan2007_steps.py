@@ -53,8 +53,8 @@ def step_counts() -> dict[str, tuple[int, int]]:
     joint, further = mechanism.joints
     eta, mu, psi, column, carried = (_pair(graph, name) for name in ("eta", "mu", "psi", "column", "carried"))
     M, M_bar = _link_inertia(graph), _inertia(graph, "N")
-    first = steps.crossed(joint, further, q)
-    crossing = steps.crossed(joint, further, graph.input("theta"))._replace(a=_vector(graph, "a"))
+    first = steps.frame_change(joint, further, q)
+    crossing = steps.frame_change(joint, further, graph.input("theta"))._replace(a=_vector(graph, "a"))
     moment = crossing.inward(eta.angular + crossing.a_beyond.cross(eta.linear))
     outputs: dict[str, Iterable[Expr]] = {
         "1": [*first.a, *first.a_beyond],
@@ -68,7 +68,7 @@ def step_counts() -> dict[str, tuple[int, int]]:
         "11": _flat(psi.times(phi).plus(Pair(crossing.inward(eta.linear), carried.angular))),
         "12": [phi * graph.input("inverse")],
         "13": [phi - psi.dot(carried)],
-        "14": _flat(steps.carried_out(crossing, mu)),
+        "14": _flat(steps.twist_outward(crossing, mu)),
         "15": [carried.angular.z + graph.input("qdd")],
     }
     return {step: _numbers(count(found)) for step, found in outputs.items()}

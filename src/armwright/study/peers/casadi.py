@@ -10,7 +10,7 @@ import casadi
 import numpy as np
 from numpy.typing import NDArray
 
-from armwright.formulations import find
+from armwright.formulations import find_formulation
 from armwright.robot import Robot
 
 
@@ -21,7 +21,7 @@ class CasADi:
         q, qd, qdd = (casadi.SX.sym(name, size) for name, size in (("q", arm.nq), ("qd", arm.n), ("qdd", arm.n)))
         columns = [casadi.vertsplit(x) for x in (q, qd, qdd)]
         mechanism = arm.mechanism(casadi.SX)
-        tau = find("inverse_dynamics", "newton_euler")(mechanism, *columns, loads=mechanism.wrenches())
+        tau = find_formulation("inverse_dynamics", "newton_euler")(mechanism, *columns, loads=mechanism.wrenches())
         function = casadi.Function("rnea", [q, qd, qdd], [casadi.vertcat(*tau)])
         source, library = folder / "rnea.c", folder / "rnea.so"
         generator = casadi.CodeGenerator("rnea.c")

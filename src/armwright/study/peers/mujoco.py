@@ -34,7 +34,7 @@ class MuJoCo:
         there = placed(mechanism, q.tolist())
         at, moves = positions(there, q.tolist()), np.array([rates(there, e.tolist()) for e in np.eye(arm.n)])
         shift = coordinates.convective(there, rates(there, qd.tolist()))
-        for i in mechanism.single:
+        for i in mechanism.single_freedom_joints:
             joint = self.joints[arm.rows[i].name]
             qpos[joint.qposadr[0]], B[joint.dofadr[0]], convective[joint.dofadr[0]] = at[i], moves[:, i], shift[i]
         for ball in arm.balls:

@@ -1,39 +1,39 @@
-"""Springs beside the joints, and what carries a part of the weight: added in the same way to every formulation.
+"""Springs at the joints and weight compensation, added in the same way to every formulation.
 
     tau += k x + k2 x^2 + k3 x^3        x = q - rest        stores k x^2/2 + k2 x^3/3 + k3 x^4/4
 
 The rotation of a ball or free joint has one spring for all three freedoms, and x is the rotation vector that leads
 from the rest to the position, which is at most half a turn. The translation of a free or planar joint has a spring
-along each axis of the frame in which the joint is placed. Where a loop moves a joint that turns, x is the nearer way.
+along each axis of the frame in which the joint is placed. If a loop moves a revolute joint, x is the shorter turn.
 
-Weight that is compensated is that of masses of their own, by a recursion of their forces and moments inward.
+Compensated weight is that of separate masses, by an inward recursion of their forces and moments.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Rotation, Scalar, Vector, structural, total
-from armwright.formulations.parts.actuators import rotation_of
-from armwright.formulations.parts.coordinates import gathered
-from armwright.formulations.parts.loops import Angle
+from armwright.formulations.parts.coordinates import to_coordinates
+from armwright.formulations.parts.loop_geometry import Angle
 from armwright.formulations.parts.recursion import inward, outward
+from armwright.formulations.parts.rotors_and_friction import placement_rotation
 from armwright.formulations.parts.types import Coordinates
 from armwright.manifold import angle_of, curvature_factor, quaternion_of, rotation_between
 from armwright.mechanism import Ball, Joint, Link, Mechanism
 
 
 def torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
-    """What it takes to hold springs of a placed mechanism, less the weight that is carried, per coordinate.
+    """Return the torques that hold the springs of a placed mechanism, less compensated weight, per coordinate.
 
     `x` are the positions of the joints.
     """
     if not (mechanism.compensated or any(joint.sprung for joint in mechanism.joints)):
-        return [0] * mechanism.coordinates
-    return gathered(mechanism, joint_torques(mechanism, x))
+        return [0] * mechanism.coordinate_count
+    return to_coordinates(mechanism, joint_torques(mechanism, x))
 
 
 def joint_torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
-    """The same per joint."""
+    """Return the same torques per joint."""
     found: list[Scalar] = [0] * mechanism.n
     for i in _alone(mechanism):
         found[i] = _pull(mechanism.joints[i], _stretch(mechanism.joints[i], x[i]))
@@ -46,14 +46,14 @@ def joint_torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
 
 
 class Pull(NamedTuple):
-    """Force and moment on all from a link outward."""
+    """Force and moment on a link and everything outwards."""
 
     force: Vector
     moment: Vector
 
 
 def _carried(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
-    """The torques by which the weight that is carried would turn the joints."""
+    """Return the torques of the compensated weight on the joints."""
     base = Rotation(1, 0, 1, 0), mechanism.gravity
     down = outward(mechanism.parents, _turned_down, base, mechanism.joints, x)
     nothing = Pull(ZERO, ZERO)
@@ -61,7 +61,7 @@ def _carried(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
 
 
 def _turned_down(last: tuple[Rotation, Vector], joint: Joint, x: Scalar) -> tuple[Rotation, Vector]:
-    """The rotation of a joint, and gravity in the axes of its link."""
+    """Return the rotation of a joint, and gravity in the axes of its link."""
     R = joint.rotation(x)
     return R, R.T @ last[1]
 
@@ -74,7 +74,7 @@ def _weigh(outer: Pull, joint: Joint, part: Link, down: tuple[Rotation, Vector],
 
 
 def energy(mechanism: Mechanism, x: Coordinates) -> Scalar:
-    """What the springs of a placed mechanism have stored."""
+    """Return the energy stored in the springs of a placed mechanism."""
     stored: Scalar = 0
     for i in _alone(mechanism):
         stored = stored + _stored(mechanism.joints[i], _stretch(mechanism.joints[i], x[i]))
@@ -85,7 +85,7 @@ def energy(mechanism: Mechanism, x: Coordinates) -> Scalar:
 
 
 def slopes(mechanism: Mechanism, x: Coordinates) -> Iterator[tuple[int, int, Scalar]]:
-    """How the torque of one joint of a placed mechanism grows as another moves: both, and the slope.
+    """Yield (i, j, derivative of the spring torque of joint i by joint j) of a placed mechanism.
 
     Turned by a small d, the rotation vector r grows by d + r x d / 2 + c r x (r x d) with a = |r| / 2 and
     c = (1 - a cot(a)) / r.r.
@@ -102,12 +102,12 @@ def slopes(mechanism: Mechanism, x: Coordinates) -> Iterator[tuple[int, int, Sca
 
 
 def _ball_slopes(mechanism: Mechanism, ball: Ball) -> Iterator[tuple[int, int, Scalar]]:
-    own, count = ball.rows, ball.slides
+    own, count = ball.rows, ball.translations
     stiffness = [mechanism.joints[i].spring_stiffness for i in own]
     if count:
         force = Vector(*_ball_pull(mechanism, ball)[:count], *[0] * (3 - count))
-        K = [Vector(*(k * entry for entry in row)) for k, row in zip(stiffness, rotation_of(ball), strict=False)]
-        R = rotation_of(ball).T
+        K = [Vector(*(k * entry for entry in row)) for k, row in zip(stiffness, placement_rotation(ball), strict=False)]
+        R = placement_rotation(ball).T
         for i, row in zip(own, R, strict=False):
             for j, column in zip(own[:count], zip(*K, strict=True), strict=False):
                 yield i, j, total(a * b for a, b in zip(row, column, strict=False))
@@ -126,8 +126,8 @@ def _ball_slopes(mechanism: Mechanism, ball: Ball) -> Iterator[tuple[int, int, S
 
 
 def _alone(mechanism: Mechanism) -> list[int]:
-    """The joints with springs that are not of balls."""
-    of_balls = mechanism.of_balls
+    """Return the joints of one freedom with springs."""
+    of_balls = mechanism.ball_joints
     return [i for i, joint in enumerate(mechanism.joints) if joint.sprung and i not in of_balls]
 
 
@@ -160,20 +160,20 @@ def _power(x: Scalar, k: int) -> Scalar:
 
 
 def _ball_pull(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
-    """Of each freedom of a ball; forces are turned into the axes of its body."""
+    """Return the spring torque of each freedom of a ball; forces are in the axes of its body."""
     joints, stretches = [mechanism.joints[i] for i in ball.rows], _stretches(mechanism, ball)
     pulls = [joint.spring_stiffness * stretch for joint, stretch in zip(joints, stretches, strict=True)]
-    if not ball.slides:
+    if not ball.translations:
         return pulls
-    count = ball.slides
-    force = rotation_of(ball).T @ Vector(*pulls[:count], *[0] * (3 - count))
+    count = ball.translations
+    force = placement_rotation(ball).T @ Vector(*pulls[:count], *[0] * (3 - count))
     return [*list(force)[:count], *pulls[count:]]
 
 
 def _stretches(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
-    """How far each freedom of a ball is from its rest: along the axes of its placement, and as a rotation vector."""
+    """Return the deflection of each freedom of a ball: along the axes of its placement, and as a rotation vector."""
     rest = [mechanism.joints[i].spring_rest for i in ball.rows]
-    along = [at - start for at, start in zip(ball.at[: ball.slides], rest, strict=False)]
+    along = [at - start for at, start in zip(ball.at[: ball.translations], rest, strict=False)]
     if ball.kind == "planar":
         c, s = ball.at[2:]
         away = Angle(c, s, -rest[2])
@@ -182,7 +182,7 @@ def _stretches(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
 
 
 def _turn(mechanism: Mechanism, ball: Ball) -> tuple[Coordinates, Coordinates]:
-    """The quaternions of a ball at rest and where it is."""
-    rest = [mechanism.joints[i].spring_rest for i in ball.rows[ball.slides :]]
+    """Return the quaternions of a ball at rest and at its position."""
+    rest = [mechanism.joints[i].spring_rest for i in ball.rows[ball.translations :]]
     start = (0, 0, 0, 1) if all(structural(r, 0) for r in rest) else quaternion_of(Vector(*rest))
-    return start, ball.at[ball.slides :]
+    return start, ball.at[ball.translations :]

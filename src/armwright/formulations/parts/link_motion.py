@@ -55,14 +55,19 @@ def _point_step(last: PointMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Sca
 
 
 def tensor_motion(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[TensorMotion]:
+    """Return the motion of every link by angular acceleration tensors."""
     return outward(mechanism.parents, tensor_step, base_motion(mechanism), mechanism.joints, q, qd, qdd)
 
 
 def base_motion(mechanism: Mechanism) -> TensorMotion:
+    """Return the motion of the base, which gravity accelerates upward."""
+    """Return the motion of the base, which gravity accelerates upward."""
+    """Return the motion of the base, which gravity accelerates upward."""
     return TensorMotion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, IDENTITY * 0, -mechanism.gravity)
 
 
 def tensor_step(last: TensorMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> TensorMotion:
+    """Return the motion of a link from that of its parent."""
     R, s = joint.rotation(q), joint.offset(q)
     w, wd = R.T @ last.w, R.T @ last.wd
     sdd = R.T @ (last.sdd + last.Omega @ s)

@@ -15,67 +15,67 @@ Friction of the translation of a free or planar joint acts along the axes of the
 from collections.abc import Iterator, Sequence
 
 from armwright.algebra import Matrix, Scalar, Vector, from_quaternion, sign, structural, tanh
-from armwright.formulations.parts.coordinates import convective, gathered, rates
+from armwright.formulations.parts.coordinates import convective, rates, to_coordinates
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
-from armwright.mechanism import Ball, Joint, Mechanism, known_to_be
+from armwright.mechanism import Ball, Joint, Mechanism, known_equal
 
 
-def rubbed(viscous: Scalar, coulomb: Scalar, smooth: Scalar, qd: Scalar) -> Scalar:
-    """Viscous and dry friction; the latter jumps at rest, or rounds off within the speed `smooth`."""
+def friction_at(viscous: Scalar, coulomb: Scalar, smooth: Scalar, qd: Scalar) -> Scalar:
+    """Return viscous and dry friction; dry friction jumps at rest, or is rounded within the speed `smooth`."""
     jumps = isinstance(smooth, (int, float)) and smooth == 0
     return viscous * qd + coulomb * (sign(qd) if jumps else tanh(qd * (1 / smooth)))
 
 
-def rubbing(joint: Joint, qd: Scalar) -> Scalar:
-    """The friction of one joint that is not of a ball."""
+def single_joint_friction(joint: Joint, qd: Scalar) -> Scalar:
+    """Return the friction of a joint of one freedom."""
     if structural(joint.viscous, 0) and structural(joint.coulomb, 0):
         return 0
-    return rubbed(joint.viscous, joint.coulomb, joint.smooth, qd)
+    return friction_at(joint.viscous, joint.coulomb, joint.smooth, qd)
 
 
 def joint_friction(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
-    """The friction of each joint of a placed mechanism."""
-    found = [rubbing(joint, v) for joint, v in zip(mechanism.joints, joint_rates, strict=True)]
+    """Return the friction of each joint of a placed mechanism."""
+    found = [single_joint_friction(joint, v) for joint, v in zip(mechanism.joints, joint_rates, strict=True)]
     for ball in mechanism.balls:
-        if mechanism.rubs_along_placement(ball):
-            own = slice(ball.joint, ball.joint + ball.slides)
+        if mechanism.has_directional_friction(ball):
+            own = slice(ball.joint, ball.joint + ball.translations)
             found[own] = _along_placement(ball, mechanism.joints[own], joint_rates[own])
     return found
 
 
 def friction(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
-    """The friction that each coordinate of the robot feels."""
-    return gathered(mechanism, joint_friction(mechanism, rates(mechanism, qd)))
+    """Return the friction on each coordinate of the robot."""
+    return to_coordinates(mechanism, joint_friction(mechanism, rates(mechanism, qd)))
 
 
 def _along_placement(ball: Ball, joints: Sequence[Joint], v: Coordinates) -> list[Scalar]:
-    """The friction of a translation, given in the axes of the body and felt in those of the placement."""
-    R = rotation_of(ball)
+    """Return the friction of a translation, in the axes of the body; it acts along the axes of the placement."""
+    R = placement_rotation(ball)
     seen = R @ Vector(*v, *[0] * (3 - len(joints)))
-    rub = [rubbed(j.viscous, j.coulomb, j.smooth, x) for j, x in zip(joints, seen, strict=False)]
+    rub = [friction_at(j.viscous, j.coulomb, j.smooth, x) for j, x in zip(joints, seen, strict=False)]
     return list(R.T @ Vector(*rub, *[0] * (3 - len(joints))))[: len(joints)]
 
 
-def rotation_of(ball: Ball) -> Matrix:
-    """From the axes of the body of a free or planar joint to those in which it is placed."""
+def placement_rotation(ball: Ball) -> Matrix:
+    """Return the rotation from the axes of the body of a free or planar joint to those of its placement."""
     if ball.kind == "planar":
         c, s = ball.at[2:]
         return Matrix(Vector(c, -s, 0), Vector(s, c, 0), Vector(0, 0, 1))
     return from_quaternion(*ball.at[3:])
 
 
-def rotor_torque(mechanism: Mechanism, joint_qdd: Coordinates) -> list[Scalar]:
-    """What it takes to accelerate the rotors, per coordinate of the robot, by the accelerations of the joints."""
-    return gathered(mechanism, [joint.armature * a for joint, a in zip(mechanism.joints, joint_qdd, strict=True)])
+def rotor_torques(mechanism: Mechanism, joint_qdd: Coordinates) -> list[Scalar]:
+    """Return the torques that accelerate the rotors, per coordinate, from the accelerations of the joints."""
+    return to_coordinates(mechanism, [joint.armature * a for joint, a in zip(mechanism.joints, joint_qdd, strict=True)])
 
 
-def rotors_turning(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
-    """What rotors of balls take besides their armature times the accelerations of their joints; per joint."""
+def ball_rotor_torques(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
+    """Return the torques of ball rotors beyond armature times acceleration, per joint."""
     found: list[Scalar] = [0] * mechanism.n
     shift = None
-    for ball, A, J in rotors_of_balls(mechanism):
+    for ball, A, J in ball_rotors(mechanism):
         shift = shift or convective(mechanism, joint_rates)
-        own, count = slice(ball.rows.start, ball.rows.stop), ball.slides
+        own, count = slice(ball.rows.start, ball.rows.stop), ball.translations
         v, w = _spatial(ball, joint_rates[own])
         p, L = _scaled(A, v), _scaled(J, w)
         force, moment = w.cross(p), w.cross(L) + v.cross(p)
@@ -85,9 +85,9 @@ def rotors_turning(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scala
     return found
 
 
-def rotors_slopes(mechanism: Mechanism, joint_rates: Coordinates) -> Iterator[tuple[int, int, Scalar]]:
-    """How the torque on one freedom of a ball with a rotor grows with the rate of another: both, and the slope."""
-    for ball, A, J in rotors_of_balls(mechanism):
+def ball_rotor_slopes(mechanism: Mechanism, joint_rates: Coordinates) -> Iterator[tuple[int, int, Scalar]]:
+    """Yield (i, j, derivative of the torque on freedom i of a ball with a rotor by the rate of freedom j)."""
+    for ball, A, J in ball_rotors(mechanism):
         v, w = _spatial(ball, joint_rates[ball.rows.start : ball.rows.stop])
         p, L = _scaled(A, v), _scaled(J, w)
         kept = {"ball": (3, 4, 5), "planar": (0, 1, 5), "free": range(6)}[ball.kind]
@@ -101,9 +101,9 @@ def rotors_slopes(mechanism: Mechanism, joint_rates: Coordinates) -> Iterator[tu
             yield from ((i, j, grown[row]) for i, row in zip(ball.rows, kept, strict=True))
 
 
-def rotors_coriolis(mechanism: Mechanism, joint_rates: Coordinates, matrix: SquareMatrix) -> SquareMatrix:
-    """The matrix C of the links with that of the rotors of balls: skew-symmetric, as their inertia is constant."""
-    for ball, A, J in rotors_of_balls(mechanism):
+def with_ball_rotor_coriolis(mechanism: Mechanism, joint_rates: Coordinates, matrix: SquareMatrix) -> SquareMatrix:
+    """Add the Coriolis matrix of ball rotors to that of the links; it is skew-symmetric."""
+    for ball, A, J in ball_rotors(mechanism):
         v, w = _spatial(ball, joint_rates[ball.rows.start : ball.rows.stop])
         p, L = _cross(_scaled(A, v)), _cross(_scaled(J, w))
         kept = {"ball": (3, 4, 5), "planar": (0, 1, 5), "free": range(6)}[ball.kind]
@@ -116,18 +116,18 @@ def rotors_coriolis(mechanism: Mechanism, joint_rates: Coordinates, matrix: Squa
     return matrix
 
 
-def rotors_of_balls(mechanism: Mechanism) -> Iterator[tuple[Ball, Vector, Vector]]:
-    """Balls with rotors, and their armatures along and about the axes of the body."""
+def ball_rotors(mechanism: Mechanism) -> Iterator[tuple[Ball, Vector, Vector]]:
+    """Yield the balls with rotors, with their armatures along and about the axes of the body."""
     for ball in mechanism.balls:
         own = [mechanism.joints[i].armature for i in ball.rows]
-        if not all(known_to_be(x, 0) for x in own):
-            along, about = own[: ball.slides], own[ball.slides :]
+        if not all(known_equal(x, 0) for x in own):
+            along, about = own[: ball.translations], own[ball.translations :]
             yield ball, Vector(*along, *[0] * (3 - len(along))), Vector(*[0] * (3 - len(about)), *about)
 
 
 def _spatial(ball: Ball, own: Coordinates) -> tuple[Vector, Vector]:
-    """Velocity and angular velocity in the axes of the body."""
-    along, about = own[: ball.slides], own[ball.slides :]
+    """Return velocity and angular velocity in the axes of the body."""
+    along, about = own[: ball.translations], own[ball.translations :]
     return Vector(*along, *[0] * (3 - len(along))), Vector(*[0] * (3 - len(about)), *about)
 
 
@@ -140,7 +140,7 @@ def _cross(v: Vector) -> SquareMatrix:
 
 
 def with_rotors(mechanism: Mechanism, matrix: SquareMatrix) -> SquareMatrix:
-    """The mass matrix of the chain with the armature on its diagonal."""
+    """Return the mass matrix with the armatures on its diagonal."""
     return [
         [entry + joint.armature if i == j else entry for j, entry in enumerate(row)]
         for i, (joint, row) in enumerate(zip(mechanism.joints, matrix, strict=True))
@@ -148,7 +148,7 @@ def with_rotors(mechanism: Mechanism, matrix: SquareMatrix) -> SquareMatrix:
 
 
 def friction_slope(joint: Joint, qd: Scalar) -> Scalar:
-    """How the friction of one joint grows with its speed; not at all on either side of a jump."""
+    """Return the derivative of the friction of one joint by its speed; a jump has no slope."""
     smooth = joint.smooth
     if isinstance(smooth, (int, float)) and smooth == 0:
         return joint.viscous
