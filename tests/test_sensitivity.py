@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import armwright as aw
 from armwright.errors import ModelError, UnknownNameError
@@ -124,3 +125,16 @@ def test_indices_of_numbers_that_depend_on_each_other_are_refused() -> None:
         design(8, correlations=[["x1", "x2", 0.3]])
     with pytest.raises(ModelError, match=r"1000000000 base samples of 3 numbers are 5000000000 rollouts"):
         design(10**9)
+
+
+def test_errors_of_indices_are_those_of_the_unbiased_standard_deviation() -> None:
+    """f(A) and f(B) are 1 or -1 and f(AB) = f(B): both numerators are 0 or 2, half of each, over a variance of 1."""
+    a = np.array([1.0, -1.0] * 4)
+    b = np.array([1.0, -1.0, -1.0, 1.0] * 2)
+    found = sobol_indices(np.column_stack([a, b, b]))
+    assert found is not None and found.used == 8
+    np.testing.assert_allclose([found.first, found.total], 1.0, rtol=1e-15)
+    # eight deviations of 1: the standard deviation is sqrt(8 / 7), that of the mean sqrt(1 / 7)
+    width = stats.norm.ppf(0.975) / np.sqrt(7)
+    np.testing.assert_allclose([found.first_error, found.total_error], width, rtol=1e-14)
+    assert sobol_indices(np.column_stack([a, b, b])[:7]) is None  # too few base samples

@@ -27,9 +27,13 @@ from armwright.sizing import (
     Motor,
     catalogue,
     fitted,
-    request,
     scaling,
+    sizing_file,
 )
+from armwright.sizing.criteria import JointDemand, Requirements
+from armwright.sizing.electric_criteria import ElectricDrives, gearbox_twist
+from armwright.sizing.loads import JointLoad, MassLinear
+from armwright.sizing.result import actuator_set
 from armwright.trajectory.torques import torques
 
 SAMPLES = 16
@@ -384,7 +388,7 @@ def test_bad_requests_are_named_before_anything_runs() -> None:
         ({"payloads": []}, "no payloads"),
         ({"motions": []}, "no motions"),
         ({"motions": None}, "size got the motion None"),
-        ({"motions": [path.holding()]}, "does not end"),
+        ({"motions": [path.holding()]}, "has no finite duration"),
         ({"motions": aw.trajectory.linear([0, 1], [[0, 0], [1, 1]])}, "jumps by 1 rad/s or m/s at t = 0 s"),
         ({"motions": aw.trajectory.linear([0, 1, 2], [[0, 0], [1, 1], [0, 0]])}, "jumps by 2 rad/s or m/s at t = "),
         ({"payloads": "a"}, "mass = 'a' is not a number"),
@@ -466,9 +470,9 @@ def test_what_is_not_known_is_said() -> None:
         samples=SAMPLES,
     )
     assert found.notes == [
-        "the friction of m, g is not known: none is counted",
-        "the continuous torque of g is not known: only the peak is looked at",
-        "how m warms up is not known: the RMS torque stands for it",
+        "the friction of m, g is unknown: none is counted",
+        "the continuous torque of g is unknown: only the peak torque is checked",
+        "the thermal data of m are unknown: the RMS torque is checked instead",
     ]
     assert "gear RMS" not in found.best.joints[0].used
 
@@ -629,7 +633,7 @@ def test_a_module_goes_with_its_own_gearbox_alone() -> None:
     pairs = 7 * 13 + 5
     assert found.full_product == pairs**2
     own = replace(book, motors=book.motors[-1:], gearboxes=book.gearboxes[:2])
-    with pytest.raises(aw.InputError, match="no motor of 'products' goes with a gearbox of it; see their goes_with"):
+    with pytest.raises(aw.InputError, match="no motor of 'products' fits any of its gearboxes; check their goes_with"):
         aw.size(robot, motion(robot, 1), [None], own, samples=SAMPLES)
     with pytest.raises(aw.InputError, match=r"goes_with = 'g' is not a list of texts"):
         replace(book.motors[0], goes_with="g")
@@ -668,10 +672,10 @@ times = [0, 1]
 points = [[0, 0], [0.2, 0.2]]
 """
     (tmp_path / "cell.toml").write_text(text)
-    assert list(request.read(tmp_path / "cell.toml")["motions"]) == ["pick"]
+    assert list(sizing_file.read(tmp_path / "cell.toml")["motions"]) == ["pick"]
     (tmp_path / "cell.toml").write_text(text + text[text.index("[[motion]]") :])
-    with pytest.raises(aw.ModelError, match="name = 'pick' is that of another"):
-        request.read(tmp_path / "cell.toml")
+    with pytest.raises(aw.ModelError, match="name = 'pick' is the name of another"):
+        sizing_file.read(tmp_path / "cell.toml")
 
 
 def test_a_cylinder_pushes_by_its_head_and_pulls_by_its_rod() -> None:
@@ -811,4 +815,48 @@ def test_the_command_ends_with_1_where_nothing_is_enough(tmp_path: Path) -> None
 def test_a_bad_request_is_named_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     (tmp_path / "cell.toml").write_text(REQUEST.replace(old, new))
     with pytest.raises(aw.ArmwrightError, match=message):
-        request.read(tmp_path / "cell.toml")
+        sizing_file.read(tmp_path / "cell.toml")
+
+
+def test_backlash_adds_half_of_itself_to_the_twist_of_a_gearbox() -> None:
+    """One joint under a known torque of at most 12 N m: 12 / 2000 + 0.01 / 2 = 0.011 rad, of which 0.02 are allowed."""
+    gear = sizing.Gearbox(
+        "g", ratio=50, efficiency=0.8, peak_torque=50, mass=1, inertia=0.0, stiffness=2000.0, backlash=0.01
+    )
+    motor = sizing.Motor("m", rotor_inertia=1e-5, peak_torque=1, mass=1, continuous_torque=0.5, max_speed=300)
+    t, zero, one = np.linspace(0, 1, 3), np.zeros((0, 3)), np.ones(3)
+    torque = MassLinear(np.array([3.0, -12.0, 5.0]), zero)
+    load = JointLoad(
+        "joint1",
+        False,
+        (),
+        0 * t,
+        0 * t,
+        0 * t,
+        torque,
+        torque,
+        MassLinear(one, zero),
+        (slice(0, 3),),
+        ("",),
+        one / 3,
+        t,
+    )
+    demand = JointDemand.between(load, np.zeros(0), np.zeros(0))
+    stiff = sizing.Gearbox(
+        "s", ratio=50, efficiency=0.8, peak_torque=50, mass=1, inertia=0.0, stiffness=2000.0, backlash=0.0
+    )
+    unknown = sizing.Gearbox("u", ratio=50, efficiency=0.8, peak_torque=50, mass=1, inertia=0.0, stiffness=2000.0)
+    drives = ElectricDrives.of([sizing.Actuator(motor, g) for g in (gear, stiff, unknown)])
+    used = drives.utilisation(demand, Requirements(twist={"joint1": 0.02}))["twist"]
+    np.testing.assert_allclose(used, [0.55, 0.3, np.inf], rtol=1e-14)
+    np.testing.assert_allclose(gearbox_twist(np.array([3.0, -12.0, 5.0]), 2000.0, 0.01), [0.0065, 0.011, 0.0075])
+    chosen = actuator_set(2.0, [sizing.Actuator(motor, gear)], [load], Requirements()).joints[0]
+    assert chosen.twist is not None
+    np.testing.assert_allclose(chosen.twist, [0.0065, 0.011, 0.0075], rtol=1e-14)
+
+
+def test_deprecated_names_of_sizing_warn_and_work() -> None:
+    with pytest.warns(DeprecationWarning, match=r"sizing\.request will be removed in 0\.4; use sizing\.sizing_file"):
+        assert sizing.request is sizing.sizing_file
+    with pytest.warns(DeprecationWarning, match=r"use sizing\.CylinderLever"):
+        assert sizing.Lever is sizing.CylinderLever

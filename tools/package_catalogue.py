@@ -50,7 +50,7 @@ def all_rounded(book: Catalogue, most: int) -> Catalogue:
 
 
 def typical() -> Catalogue:
-    source = f"{scaling.SOURCE}; tools/package_catalogue.py wrote it. Prices are in arbitrary units."
+    source = f"{scaling.TYPICAL_SOURCE}; tools/package_catalogue.py wrote it. Prices are in arbitrary units."
     made = Catalogue(
         "typical",
         tuple(scaling.servo(torque, f"typical servo {watts} W") for watts, torque in MOTORS.items()),

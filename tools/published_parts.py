@@ -236,4 +236,4 @@ def standard_cylinders() -> Catalogue:
         for stroke in (0.25, 0.4, 0.63)
     ]
     licence = f"{OWN_LICENCE}; bores, rods and pressure are those of the standard"
-    return Catalogue("iso6020", cylinders=tuple(cylinders), source=scaling.STANDARD, licence=licence)
+    return Catalogue("iso6020", cylinders=tuple(cylinders), source=scaling.ISO_SOURCE, licence=licence)

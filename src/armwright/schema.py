@@ -26,7 +26,7 @@ from armwright.scenario.motions import MOTIONS
 from armwright.scenario.parse import INTEGRATOR, LOADED, OF_PHASES, TOP
 from armwright.scenario.phases import PHASE
 from armwright.simulation.plan import integrator_names
-from armwright.sizing.sizing_file import TOP as SIZE_KEYS
+from armwright.sizing.sizing_file import SIZING_KEYS
 from armwright.sweep.design import DESIGN_METHODS
 from armwright.sweep.study import STUDY_KEYS
 from armwright.sweep.study_measures import HISTORY_NAMES, MEASURES
@@ -367,7 +367,7 @@ def size() -> Json:
         "samples": (COUNT, "Times at which each motion is looked at."),
         "sets": (COUNT, "How many of the best sets are found."),
     }
-    return _table(SIZE_KEYS, {**_scene(), **own}, ["robot", "motion"])
+    return _table(SIZING_KEYS, {**_scene(), **own}, ["robot", "motion"])
 
 
 def robot() -> Json:

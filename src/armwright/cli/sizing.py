@@ -12,7 +12,7 @@ from armwright.cli.output import console, escape, report, report_page, show_json
 from armwright.cli.page_names import page_place
 from armwright.errors import InfeasibleError
 from armwright.sizing import ActuatorSet, Sizing, size
-from armwright.sizing.result import HEADS
+from armwright.sizing.result import SIZING_HEADS
 from armwright.sizing.sizing_file import read
 
 
@@ -48,7 +48,7 @@ def run_sizing(
 
 def _show(found: Sizing) -> None:
     out = console()
-    show_rows([HEADS, *found.rows()], f"{escape(found.robot.name)}, {escape(found.catalogue)}")
+    show_rows([SIZING_HEADS, *found.rows()], f"{escape(found.robot.name)}, {escape(found.catalogue)}")
     out.print()
     show_rows(found.margin_rows(), "Used of each limit")
     out.print()

@@ -1,8 +1,8 @@
-"""Which motor and gearbox for each joint: actuators, catalogues of them, and the search for the best set.
+"""Sizing of actuators: motors and gearboxes for each joint, catalogues, and the search for the best set.
 
 found = size(robot, motions, payloads, catalogue, objective="mass")
-found.best.actuators, found.fitted                what is chosen, and the robot with it
-fitted(robot, actuators)                          a robot with actuators of one's own choice
+found.best.actuators, found.fitted                the best set, and the robot with it
+fitted(robot, actuators)                          a robot with custom actuators
 """
 
 import warnings as _warnings

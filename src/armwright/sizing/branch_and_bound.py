@@ -1,14 +1,14 @@
-"""The best sets of actuators, proven: branch and bound over the masses of what each joint may have.
+"""Search for the best sets of actuators by branch and bound over the masses of the candidates of each joint.
 
-A joint feels of the actuators beyond it their masses alone. A node of the search is a choice of candidates for each
-joint; their masses lie between two for each joint, so each load does (`judge`), and an actuator that is too weak for
-every load between is out. The cheapest that is left for each joint, summed, is a bound that no set of the node beats.
-Lighter is not always better (an actuator behind an axis balances what is before it), so nothing is cut off because it
-is heavier: only what cannot be feasible, and what cannot beat the sets that are known.
+The load of a joint depends on the actuators it carries through their masses alone. A node of the search has candidates
+for each joint. Their masses have bounds, so each load has bounds (`criteria`), and a candidate too weak for every load
+between them is removed. The sum of the cheapest candidates left is a lower bound of the cost of any set in the node.
+Lighter is not always better (an actuator behind an axis balances what is before it), so no candidate is removed for its
+mass: only infeasible ones, and those that cannot beat the sets already found.
 
 The node with the lowest bound is next. If the set that gives the bound is feasible at its own loads, it is the best of
-the node, and the rest of the node is split without it (Lawler 1972); otherwise the masses that blur the loads most are
-split in two. A node whose masses are known is exact, so this ends, and what is left in the end are the best sets.
+the node, and the rest of the node is split without it (Lawler 1972). Otherwise the masses that widen the loads most are
+split in two. A node of known masses is exact, so the search ends, and the sets found are proven to be the best.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.progress import progress_callback
-from armwright.sizing.criteria import CRITERIA, Asked, Numbers, Terms, fits
+from armwright.sizing.criteria import CRITERIA, DriveNumbers, JointDemand, Requirements, within_limits
 from armwright.sizing.loads import JointLoad
 
-CHUNK = 64
-"""Actuators that are judged at once."""
+EVALUATED_AT_ONCE = 64
+"""Actuators that are evaluated at once."""
 
-SAME = 1e-12
-"""Relative: costs that differ by rounding alone are the same."""
+COST_TOLERANCE = 1e-12
+"""Costs that differ by a smaller part are equal but for rounding."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The candidates of one joint, cheapest first: their numbers, masses, and what they cost at least."""
+    """The candidates of one joint: their numbers, masses, and lower bounds of their costs."""
 
-    columns: Numbers
+    columns: DriveNumbers
     masses: Array
     costs: Array
 
@@ -50,12 +50,13 @@ class Choices:
 
 @dataclass(frozen=True)
 class Node:
-    """What is left to choose from for each joint: rows of its choices, and what each costs there at least."""
+    """The candidates left for each joint: rows of its choices, and lower bounds of their costs."""
 
     rows: tuple[Array, ...]
     costs: tuple[Array, ...]
 
     def with_joint(self, j: int, keep: Array) -> Node:
+        """Return the node with only the candidates `keep` for joint j."""
         rows, costs = list(self.rows), list(self.costs)
         rows[j], costs[j] = rows[j][keep], costs[j][keep]
         return Node(tuple(rows), tuple(costs))
@@ -63,7 +64,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Failure:
-    """A joint that nothing fits: the least excessive actuator, what it lacks, and what part of the limit it needs."""
+    """A joint without a feasible candidate: the nearest candidate, its worst criterion, and the part of that limit."""
 
     joint: int
     row: int
@@ -72,20 +73,20 @@ class Failure:
 
 
 @dataclass
-class Search:
-    """The search for the `wanted` best sets, tip to base."""
+class BranchAndBound:
+    """The search for the best sets of actuators; it evaluates joints from tip to base."""
 
     loads: Sequence[JointLoad]
     choices: Sequence[Choices]
-    terms: Terms
-    most: float = 1.0
-    wanted: int = 1
+    requirements: Requirements
+    max_use: float = 1.0
+    set_count: int = 1
     judged: int = 0
     nodes: int = 0
     found: dict[tuple[int, ...], float] = field(default_factory=dict)
 
     def run(self) -> list[tuple[float, tuple[int, ...]]]:
-        """The best sets, cheapest first, as rows of the choices of each joint; none if there is no feasible set."""
+        """Return the best sets as (cost, row of each joint), cheapest first; an empty list if none is feasible."""
         count, queue = itertools.count(), list[tuple[float, int, Node]]()
         root, tell = self._root(), progress_callback() or (lambda share: None)
         first = 0.0 if root is None else sum(float(cost.min()) for cost in root.costs)
@@ -93,104 +94,104 @@ class Search:
             heapq.heappush(queue, (first, next(count), root))
         while queue:
             bound, _, node = heapq.heappop(queue)
-            if bound >= self.limit:
+            if bound >= self.cost_limit:
                 break
             self.nodes += 1
-            tell((bound - first) / (self.limit - first))  # how much of the gap is closed that was left at first
+            tell((bound - first) / (self.cost_limit - first))  # the part of the initial gap that is closed
             for child in self._split(node):
                 known = sum(float(cost.min()) for cost in child.costs)
-                if known < self.limit:
+                if known < self.cost_limit:
                     heapq.heappush(queue, (max(bound, known), next(count), child))
-        return sorted((cost, rows) for rows, cost in self.found.items())[: self.wanted]
+        return sorted((cost, rows) for rows, cost in self.found.items())[: self.set_count]
 
     @property
-    def limit(self) -> float:
-        """What a set must cost less than to be among the best."""
-        if len(self.found) < self.wanted:
+    def cost_limit(self) -> float:
+        """The cost below which a set is among the best."""
+        if len(self.found) < self.set_count:
             return math.inf
-        return sorted(self.found.values())[self.wanted - 1] * (1 - SAME)
+        return sorted(self.found.values())[self.set_count - 1] * (1 - COST_TOLERANCE)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """Tip to base: what a joint carries comes before it."""
+        """Joints from tip to base: those that a joint carries come before it."""
         try:
             outward = range(len(self.loads) - 1, -1, -1)
             return tuple(TopologicalSorter({j: self.loads[j].carried for j in outward}).static_order())
         except CycleError:
             raise InputError(
                 "some actuators carry each other, as those of closed loops may; expected a robot whose joints carry "
-                "only what is further out, or mounts= that say where the actuators stand"
+                "only what is further out, or mounts= that place the actuators"
             ) from None
 
     def _root(self) -> Node | None:
-        """Everything, less what does not fit whatever is chosen beyond; twice, as what is left weighs less, or more."""
+        """Return the node of all candidates that are feasible for some choice; reduced twice, as mass bounds shrink."""
         node = Node(tuple(np.arange(len(c)) for c in self.choices), tuple(c.costs for c in self.choices))
         for _ in range(2):
             for j in self.order:
-                good, costs = self._judge(j, node.rows[j], self._asked(j, node))
+                good, costs = self._evaluate(j, node.rows[j], self._demand(j, node))
                 kept = replace(node, costs=(*node.costs[:j], np.maximum(node.costs[j], costs), *node.costs[j + 1 :]))
                 node = kept.with_joint(j, good)
                 if not len(node.rows[j]):
                     return None
-            self._try(node)
-            if (less := self._affordable(node)) is None:
+            self._find_feasible(node)
+            if (reduced := self._affordable(node)) is None:
                 return None
-            node = less
+            node = reduced
         return node
 
     def _affordable(self, node: Node) -> Node | None:
-        """Less what costs too much even with the cheapest for all other joints."""
-        if math.isinf(limit := self.limit):
+        """Return the node without candidates too expensive even with the cheapest others; None if none is left."""
+        if math.isinf(limit := self.cost_limit):
             return node
-        least = [float(cost.min()) for cost in node.costs]
-        spare = limit - sum(least)
+        lowest = [float(cost.min()) for cost in node.costs]
+        margin = limit - sum(lowest)
         for j in self.order:
-            keep = node.costs[j] < least[j] + spare
+            keep = node.costs[j] < lowest[j] + margin
             if not keep.any():
                 return None
             if not keep.all():
                 node = node.with_joint(j, keep)
         return node
 
-    def _asked(self, j: int, node: Node) -> Asked:
+    def _demand(self, j: int, node: Node) -> JointDemand:
         masses = [self.choices[k].masses[node.rows[k]] for k in self.loads[j].carried]
         low, high = np.array([m.min() for m in masses]), np.array([m.max() for m in masses])
-        return Asked.between(self.loads[j], low, high)
+        return JointDemand.between(self.loads[j], low, high)
 
-    def _exactly(self, j: int, chosen: dict[int, int]) -> Asked:
+    def _known_demand(self, j: int, chosen: dict[int, int]) -> JointDemand:
         masses = np.array([self.choices[k].masses[chosen[k]] for k in self.loads[j].carried])
-        return Asked.between(self.loads[j], masses, masses)
+        return JointDemand.between(self.loads[j], masses, masses)
 
-    def _judge(self, j: int, rows: Array, asked: Asked) -> tuple[Array, Array]:
-        """Which of these fit, and what they cost at least."""
+    def _evaluate(self, j: int, rows: Array, demand: JointDemand) -> tuple[Array, Array]:
+        """Return which candidates are feasible, and lower bounds of their costs."""
         choices = self.choices[j]
         good, costs = np.zeros(len(rows), dtype=bool), choices.costs[rows].copy()
         self.judged += len(rows)
-        hopes = np.flatnonzero(choices.columns.some(rows).hopeful(asked, self.most))
-        for part in (hopes[i : i + CHUNK] for i in range(0, len(hopes), CHUNK)):
-            found = choices.columns.some(rows[part]).uses(asked, self.terms)
-            good[part] = fits(found, self.most)
-            if self.terms.energy:
+        candidates = np.flatnonzero(choices.columns.subset(rows).passes_screening(demand, self.max_use))
+        for part in (candidates[i : i + EVALUATED_AT_ONCE] for i in range(0, len(candidates), EVALUATED_AT_ONCE)):
+            found = choices.columns.subset(rows[part]).utilisation(demand, self.requirements)
+            good[part] = within_limits(found, self.max_use)
+            if self.requirements.energy:
                 costs[part] = found["energy"]
         return good, costs
 
-    def _cheapest(self, j: int, node: Node, asked: Asked) -> tuple[Node, int, float] | None:
-        """The cheapest that fits a joint of a node, and the node less what was seen not to fit; None if nothing does.
+    def _cheapest(self, j: int, node: Node, demand: JointDemand) -> tuple[Node, int, float] | None:
+        """Return the node less infeasible candidates, the cheapest feasible row and its cost; None if there is none.
 
-        Candidates are judged in the order of what they cost at least, until no other can cost less.
+        Candidates are evaluated in the order of their lower bounds, until no other can cost less.
         """
         order = np.argsort(node.costs[j], kind="stable")
         rows, known = node.rows[j][order], node.costs[j][order].copy()
         keep, best, row, begin, size = np.ones(len(rows), dtype=bool), math.inf, -1, 0, 8
         while begin < len(rows) and known[begin] < best:
             part = slice(begin, begin + size)
-            good, costs = self._judge(j, rows[part], asked)
+            good, costs = self._evaluate(j, rows[part], demand)
             keep[part] = good
             known[part] = np.maximum(known[part], costs)
             for i in np.flatnonzero(good) + begin:
                 if known[i] < best:
                     best, row = float(known[i]), int(rows[i])
-            begin, size = begin + size, min(2 * size, CHUNK)
+            begin, size = begin + size, min(2 * size, EVALUATED_AT_ONCE)
         if row < 0:
             return None
         left, cost = list(node.rows), list(node.costs)
@@ -198,34 +199,34 @@ class Search:
         return Node(tuple(left), tuple(cost)), row, best
 
     def _split(self, node: Node) -> list[Node]:
-        """The parts of a node that may hold sets which are better than those known; better sets are kept as found."""
-        less = self._affordable(node)
-        if less is None:
+        """Return the parts of a node that may contain better sets; sets found on the way are kept."""
+        reduced = self._affordable(node)
+        if reduced is None:
             return []
-        node, chosen, bound = less, dict[int, int](), 0.0
+        node, chosen, bound = reduced, dict[int, int](), 0.0
         rest = sum(float(cost.min()) for cost in node.costs)
         for j in self.order:
             rest -= float(node.costs[j].min())
-            found = self._cheapest(j, node, self._asked(j, node))
-            if found is None or bound + found[2] + rest >= self.limit:
+            found = self._cheapest(j, node, self._demand(j, node))
+            if found is None or bound + found[2] + rest >= self.cost_limit:
                 return []
             node, chosen[j] = found[0], found[1]
             bound += found[2]
         failing, cost = self._exact(chosen)
         if failing is None:
             self._keep(chosen, cost)
-            if cost <= bound * (1 + SAME):
+            if cost <= bound * (1 + COST_TOLERANCE):
                 return self._without(node, chosen)
             failing = self.order[-1]
         else:
-            self._try(node)
+            self._find_feasible(node)
         return self._halves(node, failing) or self._without(node, chosen)
 
     def _exact(self, chosen: dict[int, int]) -> tuple[int | None, float]:
-        """The first joint, from the tip, at which a set is not feasible at its own loads; else what it costs."""
+        """Return the first joint, from the tip, that is infeasible in a set at its own loads, or None, and the cost."""
         total = 0.0
         for j in self.order:
-            good, costs = self._judge(j, np.array([chosen[j]]), self._exactly(j, chosen))
+            good, costs = self._evaluate(j, np.array([chosen[j]]), self._known_demand(j, chosen))
             if not good[0]:
                 return j, math.inf
             total += float(costs[0])
@@ -235,7 +236,7 @@ class Search:
         self.found[tuple(chosen[j] for j in range(len(self.loads)))] = cost
 
     def _without(self, node: Node, chosen: dict[int, int]) -> list[Node]:
-        """The node less one set, in parts that do not overlap: the first joint that differs from the set is j."""
+        """Return the node less one set, in disjoint parts: in part j, joint j is the first to differ from the set."""
         parts = []
         for j in self.order:
             other = node.rows[j] != chosen[j]
@@ -245,31 +246,31 @@ class Search:
         return parts
 
     def _halves(self, node: Node, failing: int) -> list[Node]:
-        """The node in two, by the masses that blur the load of the failing joint most, else those of any joint.
+        """Return the node in two halves, split by the masses that widen the load of the failing joint most, or of any.
 
-        Nothing where all masses are known: then only rounding makes a set fail that gave the bound.
+        The list is empty where all masses are known: then only rounding makes the set of the bound fail.
         """
-        blur = self._blur(node, failing) or [most for j in self.order for most in self._blur(node, j)]
-        if not blur:
+        widths = self._load_widths(node, failing) or [width for j in self.order for width in self._load_widths(node, j)]
+        if not widths:
             return []
-        *_, k = max(blur)
+        *_, k = max(widths)
         masses = self.choices[k].masses[node.rows[k]]
         middle = (masses.min() + masses.max()) / 2
         light = masses <= middle if middle < masses.max() else masses < masses.max()
         return [node.with_joint(k, light), node.with_joint(k, ~light)]
 
-    def _blur(self, node: Node, j: int) -> list[tuple[float, float, int]]:
-        """How much the masses of each actuator beyond, where they differ, leave the load of a joint open."""
+    def _load_widths(self, node: Node, j: int) -> list[tuple[float, float, int]]:
+        """Return (width of the load, spread of the masses, joint) of each carried actuator whose mass is not known."""
         load = self.loads[j]
         spread = [float(np.ptp(self.choices[k].masses[node.rows[k]])) for k in load.carried]
-        felt = [float(np.max(np.abs(each))) for each in load.torque.each]
+        felt = [float(np.max(np.abs(each))) for each in load.torque.per_kilogram]
         return [(s * f, s, k) for s, f, k in zip(spread, felt, load.carried, strict=True) if s > 0]
 
-    def _try(self, node: Node) -> None:
-        """A good set, to have a limit early: from the tip, the cheapest that fits what was chosen beyond."""
+    def _find_feasible(self, node: Node) -> None:
+        """Find a feasible set for an early cost limit: from the tip, the cheapest feasible candidate of each joint."""
         chosen, total = dict[int, int](), 0.0
         for j in self.order:
-            found = self._cheapest(j, node, self._exactly(j, chosen))
+            found = self._cheapest(j, node, self._known_demand(j, chosen))
             if found is None:
                 return
             chosen[j] = found[1]
@@ -277,18 +278,18 @@ class Search:
         self._keep(chosen, total)
 
     def failure(self) -> Failure:
-        """Why there is no feasible set: from the tip, with the lightest that fits beyond, the first without any."""
+        """Return why no set is feasible: the first joint, from the tip, without a candidate, carrying the lightest."""
         chosen = dict[int, int]()
         for j in self.order:
-            asked = self._exactly(j, chosen)
-            found = self.choices[j].columns.uses(asked, self.terms)
-            good = np.flatnonzero(fits(found, self.most))
+            demand = self._known_demand(j, chosen)
+            found = self.choices[j].columns.utilisation(demand, self.requirements)
+            good = np.flatnonzero(within_limits(found, self.max_use))
             if not len(good):
-                return self._least_excess(j, found)
+                return self._nearest_failure(j, found)
             chosen[j] = int(good[np.argmin(self.choices[j].masses[good])])
-        raise AssertionError("a set that fits was not found by the search")
+        raise AssertionError("the search missed a feasible set")
 
-    def _least_excess(self, j: int, found: dict[str, Array]) -> Failure:
+    def _nearest_failure(self, j: int, found: dict[str, Array]) -> Failure:
         names = [name for name in CRITERIA if name in found]
         table = np.array([found[name] for name in names])
         row = int(np.argmin(table.max(axis=0)))

@@ -1,4 +1,4 @@
-"""Is a cylinder enough for its joint? The criteria of `judge` for pushing and pulling, flow and stroke."""
+"""Criteria of hydraulic cylinders: pushing and pulling force, flow and stroke."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from armwright.actuators.actuator import CylinderLever, Hydraulic
 from armwright.algebra import Array
-from armwright.sizing.criteria import Asked, Terms
+from armwright.sizing.criteria import JointDemand, Requirements
 from armwright.sizing.loads import JointLoad
 
 
 @dataclass(frozen=True)
-class Cylinders:
-    """The numbers of many cylinders on one lever, an array each."""
+class CylinderDrives:
+    """The numbers of many cylinders on one lever, an array each; lever None for a prismatic joint."""
 
     lever: CylinderLever | None
     push: Array
@@ -27,26 +27,29 @@ class Cylinders:
     pressure: Array
 
     @classmethod
-    def of(cls, drives: Sequence[Hydraulic]) -> Cylinders:
+    def of(cls, drives: Sequence[Hydraulic]) -> CylinderDrives:
+        """Return the numbers of these cylinders."""
         rows = [
             (c.push, c.pull, c.head_area, c.rod_area, c.flow, c.stroke, c.pressure)
             for c in (drive.cylinder for drive in drives)
         ]
         return cls(drives[0].lever, *np.array(rows, dtype=float).T)
 
-    def some(self, rows: Array) -> Cylinders:
+    def subset(self, rows: Array) -> CylinderDrives:
+        """Return some of the cylinders."""
         lever, *columns = vars(self).values()
-        return Cylinders(lever, *(column[rows] for column in columns))
+        return CylinderDrives(lever, *(column[rows] for column in columns))
 
-    def hopeful(self, asked: Asked, most: float) -> Array:
-        del asked, most
+    def passes_screening(self, demand: JointDemand, max_use: float) -> Array:
+        """Return True for all: cylinders have no quick check."""
+        del demand, max_use
         return np.ones(len(self.push), dtype=bool)
 
-    def uses(self, asked: Asked, terms: Terms) -> dict[str, Array]:
-        """By criterion, the part of its limit that each cylinder uses, at least."""
-        load = asked.load
+    def utilisation(self, demand: JointDemand, requirements: Requirements) -> dict[str, Array]:
+        """Return by criterion the part of its limit that each cylinder uses at least."""
+        load = demand.load
         length, arm = self._geometry(load)
-        low, high = _forces(asked.torque, arm)
+        low, high = _forces(demand.torque, arm)
         speed = arm * load.qd
         found = {
             "push": np.max(np.maximum(low, 0.0)) / self.push,
@@ -54,27 +57,28 @@ class Cylinders:
             "flow": np.maximum(max(speed.max(), 0.0) * self.head, max(-speed.min(), 0.0) * self.rod) / self.flow,
             "stroke": np.ptp(length) / self.stroke,
         }
-        if terms.energy:
+        if requirements.energy:
             found["energy"] = self._energy(load, speed)
         return found
 
-    def moving(self, asked: Asked) -> tuple[Array, Array, Array]:
-        """At a load that is known: speed and force of the rod, and the torque of the joint."""
-        _, arm = self._geometry(asked.load)
-        return arm * asked.load.qd, _forces(asked.torque, arm)[0], asked.torque[0]
+    def motion_of_first(self, demand: JointDemand) -> tuple[Array, Array, Array]:
+        """Return speed and force of the rod, and the joint torque, under a known load."""
+        _, arm = self._geometry(demand.load)
+        return arm * demand.load.qd, _forces(demand.torque, arm)[0], demand.torque[0]
 
-    def limited(self, terms: Terms) -> dict[str, bool]:
-        del terms
+    def optional_limits(self, requirements: Requirements) -> dict[str, bool]:
+        """Return no optional criteria: a cylinder has all its limits."""
+        del requirements
         return {}
 
     def _geometry(self, load: JointLoad) -> tuple[Array, Array]:
-        """How long the cylinder is at each instant, and how that grows with the joint."""
+        """Return the length of the cylinder at each instant, and its derivative by the joint position."""
         if self.lever is None:
             return load.q, np.ones_like(load.q)
         return self.lever.length(load.q), self.lever.arm(load.q)
 
     def _energy(self, load: JointLoad, speed: Array) -> Array:
-        """Joules that a supply of constant pressure gives: what flows in, whatever the load."""
+        """Return the joules of a supply of constant pressure: pressure times inflow, independent of the load."""
         total = np.zeros(len(self.push))
         for case in load.cases:
             seconds = load.times[case][-1] - load.times[case][0]
@@ -84,7 +88,7 @@ class Cylinders:
 
 
 def _forces(torque: tuple[Array, Array], arm: Array) -> tuple[Array, Array]:
-    """The forces for torques between two; at a dead centre they are infinite."""
+    """Return bounds of the rod forces for torques between two bounds; infinite at a dead centre."""
     with np.errstate(divide="ignore", invalid="ignore"):
         one, two = (np.nan_to_num(tau / arm, nan=0.0, posinf=np.inf, neginf=-np.inf) for tau in torque)
     return np.minimum(one, two), np.maximum(one, two)

@@ -1,4 +1,4 @@
-"""What an actuator does along the motions, within its limits: torque over speed, or force."""
+"""Plots of actuators along the motions: torque over speed of a motor, or force over speed of a rod, with limits."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from armwright.actuators.actuator import Hydraulic
 from armwright.pages.report.plot import COLOURS, Curve, Plot
 
 
-def plot(chosen: Any) -> Plot:
-    """Torque over speed of the shaft of one motor, or force of a rod, a curve for each motion with each payload."""
+def drive_plot(chosen: Any) -> Plot:
+    """Return the plot of one actuator, with a curve for each motion and payload, and its limits."""
     drive = chosen.actuator
     curves = [
         Curve(title, chosen.speed[case].tolist(), chosen.torque[case].tolist(), colour=COLOURS[i % 6])
@@ -23,8 +23,8 @@ def plot(chosen: Any) -> Plot:
     motor, gear = drive.motor, drive.gearbox
     fast = min(motor.top_speed, gear.max_input_speed or motor.top_speed)
     curves.append(_box("peak", (-fast, fast), (-motor.peak_torque, motor.peak_torque), COLOURS[6]))
-    if (most := motor.continuous_torque) is not None:
-        curves.append(_box("continuous", (-fast, fast), (-most, most), COLOURS[7]))
+    if (torque := motor.continuous_torque) is not None:
+        curves.append(_box("continuous", (-fast, fast), (-torque, torque), COLOURS[7]))
     return Plot(f"{chosen.joint}: motor", "speed, rad/s", "torque, N m", curves, note=note, height=320)
 
 

@@ -1,12 +1,12 @@
-"""What the joints have to do along given motions, as a function of the masses of the actuators.
+"""Loads of the joints along motions, as linear functions of the masses of the actuators.
 
-Torque is linear in masses, so that what each joint asks of its gearbox is
+Torque is linear in masses, so the torque at the gearbox of each joint is
 
     tau_j(t) = tau0_j(t) + sum over the actuators k that joint j carries of m_k U_jk(t)
 
-with tau0 of the robot without actuators and U_jk of a kilogram where actuator k stands. All of it is computed once;
-then a set of actuators costs a few products of arrays. Gravity torques and inertias about the joints are linear in the
-same masses.
+with tau0 of the robot without actuators and U_jk of one kilogram at the mount of actuator k. These are computed once;
+then the loads of a set of actuators take a few products of arrays. Gravity torques and the inertias about the joints
+are linear in the same masses.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from armwright.trajectory.torques import torques
 
 
 @dataclass(frozen=True)
-class Linear:
-    """A quantity of one joint at all instants: `own`, and per kilogram of each actuator carried, (carried, T)."""
+class MassLinear:
+    """A quantity of one joint at all instants (T,): the part without actuators, and per kilogram (carried, T)."""
 
-    own: Array
-    each: Array
+    bare: Array
+    per_kilogram: Array
 
     def at(self, masses: Array) -> Array:
-        total: Array = self.own + masses @ self.each
+        """Return the quantity for these masses, (T,)."""
+        total: Array = self.bare + masses @ self.per_kilogram
         return total
 
     def within(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """The least and the most it can be at each instant for masses between `low` and `high`."""
-        middle, half = self.at((low + high) / 2), ((high - low) / 2) @ np.abs(self.each)
+        """Return lower and upper bounds at each instant for masses between `low` and `high`."""
+        middle, half = self.at((low + high) / 2), ((high - low) / 2) @ np.abs(self.per_kilogram)
         return middle - half, middle + half
 
 
@@ -48,9 +49,9 @@ class Linear:
 class JointLoad:
     """One joint along all motions with all payloads.
 
-    `carried` are the joints whose actuators it feels the masses of. Instants of all cases, a motion with a payload
-    each, stand one after the other; `cases` are where each begins and ends, `titles` what they are, `weights` the part
-    of its case that each instant stands for.
+    carried          the joints whose actuators load this joint by their masses
+    cases, titles    the instants and the name of each case, a motion with a payload; the cases follow each other
+    weights          the part of its case that each instant represents
     """
 
     name: str
@@ -59,9 +60,9 @@ class JointLoad:
     q: Array
     qd: Array
     qdd: Array
-    torque: Linear
-    gravity: Linear
-    inertia: Linear
+    torque: MassLinear
+    gravity: MassLinear
+    inertia: MassLinear
     cases: tuple[slice, ...]
     titles: tuple[str, ...]
     weights: Array
@@ -69,10 +70,14 @@ class JointLoad:
 
 
 def loads(
-    robot: Robot, named: Mapping[str, Trajectory], payloads: Sequence[Robot], places: Sequence[Mount], samples: int
+    robot: Robot,
+    motions_by_name: Mapping[str, Trajectory],
+    payloads: Sequence[Robot],
+    places: Sequence[Mount],
+    samples: int,
 ) -> tuple[JointLoad, ...]:
-    """The loads of all joints along motions by their names; `payloads` are the robot holding this and that."""
-    cases = [(motion, held) for held in payloads for motion in named.values()]
+    """Return the loads of all joints along motions by name; `payloads` are robots with each of the payloads."""
+    cases = [(motion, held) for held in payloads for motion in motions_by_name.values()]
     size = samples + 1
     times = [np.linspace(motion.start, motion.end, size) for motion, _ in cases]
     states = [np.stack(motion(t)) for (motion, _), t in zip(cases, times, strict=True)]
@@ -80,8 +85,8 @@ def loads(
     qd = settled(qd, np.abs(qd).max())
     still = np.zeros_like(q)
     spans = tuple(slice(i * size, (i + 1) * size) for i in range(len(cases)))
-    loaded = _payload_titles(payloads)
-    titles = tuple(", ".join(filter(None, (name, mass))) for mass in loaded for name in named)
+    masses = _payload_titles(payloads)
+    titles = tuple(", ".join(filter(None, (name, mass))) for mass in masses for name in motions_by_name)
     weights = np.ones(size)
     weights[[0, -1]] = 0.5
     bare = [(held.with_rotors(0.0), span) for (_, held), span in zip(cases, spans, strict=True)]
@@ -92,12 +97,12 @@ def loads(
     unit = np.array([torques(point, q, qd, qdd) for point in points])
     hanging = np.array([torques(point, q, still, still) for point in points])
     turned = np.array([_diagonal(point, q) for point in points])
-    made = []
+    found = []
     for j, joint in enumerate(robot.joints):
         carried = tuple(k for k in range(robot.n) if unit[k, j].any() or hanging[k, j].any() or turned[k, j].any())
-        own_and_each = ((own, unit), (weight, hanging), (inertia, turned))
-        torque, gravity, turning = (Linear(base[j], each[list(carried), j]) for base, each in own_and_each)
-        made.append(
+        parts = ((own, unit), (weight, hanging), (inertia, turned))
+        torque, gravity, turning = (MassLinear(bare[j], each[list(carried), j]) for bare, each in parts)
+        found.append(
             JointLoad(
                 name=joint.name,
                 prismatic=joint.prismatic,
@@ -114,11 +119,11 @@ def loads(
                 times=np.concatenate(times),
             )
         )
-    return tuple(made)
+    return tuple(found)
 
 
 def _payload_titles(payloads: Sequence[Robot]) -> list[str]:
-    """What payloads are called where there are several: their masses, with a number where these are the same."""
+    """Return names of payloads: their masses, numbered where equal; empty for a single payload."""
     masses = [f"{0.0 if held.payload is None else held.payload.mass:g} kg" for held in payloads]
     if len(masses) == 1:
         return [""]
@@ -130,7 +135,7 @@ def _joined(parts: Sequence[Array]) -> Array:
 
 
 def _diagonal(mechanism: Mechanism, q: Array) -> Array:
-    """The inertia that each joint feels: the diagonal of the mass matrix, by accelerations of one joint at a time."""
+    """Return the inertia about each joint: the diagonal of the mass matrix, by one unit acceleration at a time."""
     weightless = replace(mechanism.without_springs(), gravity=Vector(0.0, 0.0, 0.0))
     still = np.zeros_like(q)
     rows = []
@@ -142,13 +147,13 @@ def _diagonal(mechanism: Mechanism, q: Array) -> Array:
 
 
 def _smooth(mechanism: Mechanism) -> Mechanism:
-    """The mechanism without friction and rotors."""
+    """Return the mechanism without friction and rotors."""
     free: dict[str, Any] = {"viscous": 0, "coulomb": 0, "smooth": 0, "armature": 0}
     return replace(mechanism, joints=tuple(replace(joint, **free) for joint in mechanism.joints))
 
 
 def _with_point(mechanism: Mechanism, place: Mount) -> Mechanism:
-    """A kilogram at a place, and nothing else."""
+    """Return the mechanism without masses but one kilogram at a mount."""
     point = Link(1.0, place.point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     links = tuple(point if i == place.link else _NO_BODY for i in range(mechanism.n))
     return replace(_smooth(mechanism).without_springs(), links=links)

@@ -1,4 +1,4 @@
-"""What was found: sets of actuators, how much of each is used, and the page of it."""
+"""Results of sizing: sets of actuators, the use of their limits, and the page."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ from armwright.names import shown
 from armwright.notebook import box, lines, table
 from armwright.pages.report.plot import Plot, figures, write
 from armwright.robot import Robot
-from armwright.sizing.criteria import CRITERIA, Asked, Columns, Numbers, Terms
-from armwright.sizing.cylinder_criteria import Cylinders
-from armwright.sizing.drive_plots import plot
+from armwright.sizing.criteria import CRITERIA, DriveNumbers, JointDemand, Requirements
+from armwright.sizing.cylinder_criteria import CylinderDrives
+from armwright.sizing.drive_plots import drive_plot
+from armwright.sizing.electric_criteria import ElectricDrives, gearbox_twist
 from armwright.sizing.loads import JointLoad
 
-UNITS = {"mass": "kg", "price": "", "energy": "J"}
+OBJECTIVE_UNITS = {"mass": "kg", "price": "", "energy": "J"}
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The actuator of one joint, and the part of each of its limits that is used; criteria without a limit are absent.
+    """The actuator of one joint, and the part of each limit that it uses; criteria without a limit are absent.
 
-    `inertia` is the largest that the joint carries. At all instants of all cases, `q` is where it stands, `load` what
-    it asks of the gearbox, `speed` and `torque` are those of the shaft of the motor, or speed and force of the rod,
-    `tau` is the torque of the joint as inverse dynamics of the fitted robot gives it; `cases` are where each motion
-    with each payload begins and ends, `titles` what they are called.
+    inertia          the largest inertia that the joint carries
+    q                joint positions at all instants of all cases, a motion with a payload each
+    load             torque at the output of the gearbox
+    speed, torque    those of the motor shaft, or speed and force of the rod
+    tau              the joint torque by inverse dynamics of the fitted robot
+    cases, titles    the instants and the name of each case
     """
 
     joint: str
@@ -50,63 +53,65 @@ class Chosen:
 
     @property
     def inertia_ratio(self) -> float | None:
-        """Of the load at the shaft of the motor to the motor; None for a cylinder."""
+        """Ratio of the load inertia at the motor shaft to the motor inertia; None for a cylinder."""
         if isinstance(self.actuator, Hydraulic):
             return None
-        own = self.actuator.gearbox.ratio**2 * self.actuator.inertia
-        return self.inertia / own if own else math.inf
+        inertia = self.actuator.gearbox.ratio**2 * self.actuator.inertia
+        return self.inertia / inertia if inertia else math.inf
 
     @property
     def twist(self) -> Array | None:
-        """By how much the gearbox gives at each instant, at most; None where that is not known."""
+        """The largest twist of the gearbox at each instant, rad or m; None if stiffness or backlash is unknown."""
         gear = None if isinstance(self.actuator, Hydraulic) else self.actuator.gearbox
         if gear is None or gear.stiffness is None or gear.backlash is None:
             return None
-        given: Array = np.abs(self.load) / gear.stiffness + gear.backlash / 2
-        return given
+        twist: Array = gearbox_twist(self.load, gear.stiffness, gear.backlash)
+        return twist
 
     @property
     def binding(self) -> str:
-        """The criterion that is nearest to its limit."""
+        """The criterion closest to its limit."""
         return max(self.used, key=lambda name: self.used[name])
 
     @property
     def margin(self) -> float:
-        """The part of that limit which is left."""
+        """The unused part of that limit."""
         return 1 - self.used[self.binding]
 
 
 @dataclass(frozen=True)
 class ActuatorSet:
-    """Actuators for all joints, and what they cost: kilograms, a price or joules."""
+    """Actuators for all joints, and their cost: kilograms, a price or joules."""
 
     cost: float
     joints: tuple[Chosen, ...]
 
     @property
     def actuators(self) -> dict[str, Drive]:
-        """By the names of joints."""
+        """The actuators by joint name."""
         return {chosen.joint: chosen.actuator for chosen in self.joints}
 
     @property
     def mass(self) -> float:
+        """The mass of all actuators, kg."""
         return sum(chosen.actuator.mass for chosen in self.joints)
 
     @property
     def price(self) -> float | None:
+        """The price of all actuators; None if one is unknown."""
         prices = [chosen.actuator.price for chosen in self.joints]
         return sum(p for p in prices if p is not None) if None not in prices else None
 
 
-HEADS = ("joint", "motor", "gearbox", "mass", "binding", "used")
+SIZING_HEADS = ("joint", "motor", "gearbox", "mass", "binding", "used")
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """The best sets of actuators for a robot, proven best at the instants that were looked at.
+    """The best sets of actuators for a robot, proven at the sampled instants.
 
-    `full_product` is how many sets there are, `judged` how many times an actuator was judged for its joint to find the
-    best of them.
+    `full_product` is the number of possible sets, `judged` the number of evaluations of an actuator for a joint that
+    the proof took.
     """
 
     robot: Robot
@@ -122,10 +127,12 @@ class Sizing:
 
     @property
     def best(self) -> ActuatorSet:
+        """The best set."""
         return self.sets[0]
 
     @property
     def runners_up(self) -> tuple[ActuatorSet, ...]:
+        """The other sets, best first."""
         return self.sets[1:]
 
     @cached_property
@@ -135,9 +142,9 @@ class Sizing:
 
     @cached_property
     def tip_deflection(self) -> float | None:
-        """Metres by which gearboxes let the tip be off, at most; None where one says too little, or there is no tip.
+        """The largest deflection of the tip by the twist of the gearboxes, m; None if a twist is unknown or no tip is.
 
-        J (torque / stiffness + backlash / 2), where each joint gives in the direction that is worst.
+        It is J (|torque| / stiffness + backlash / 2), with every joint twisted in the worst direction.
         """
         twists = [chosen.twist for chosen in self.best.joints]
         if self.robot.tip is None or any(twist is None for twist in twists):
@@ -148,22 +155,22 @@ class Sizing:
 
     @property
     def notes(self) -> list[str]:
-        """What was not known of the parts chosen, and so not counted."""
+        """Notes on unknown numbers of the chosen parts, which were not counted."""
         electric = [c.actuator for c in self.best.joints if isinstance(c.actuator, Actuator)]
         motors, gears = (dict.fromkeys(getattr(d, kind) for d in electric) for kind in ("motor", "gearbox"))
-        told = {
-            "the friction of {} is not known: none is counted": [
+        parts_by_note = {
+            "the friction of {} is unknown: none is counted": [
                 part for part in (*motors, *gears) if part.dry_friction is None and part.viscous_friction is None
             ],
-            "the continuous torque of {} is not known: only the peak is looked at": [
+            "the continuous torque of {} is unknown: only the peak torque is checked": [
                 gear for gear in gears if gear.continuous_torque is None
             ],
-            "how {} warms up is not known: the RMS torque stands for it": [m for m in motors if not m.warms],
+            "the thermal data of {} are unknown: the RMS torque is checked instead": [m for m in motors if not m.warms],
         }
-        return [text.format(", ".join(shown(p.name) for p in parts)) for text, parts in told.items() if parts]
+        return [text.format(", ".join(shown(p.name) for p in parts)) for text, parts in parts_by_note.items() if parts]
 
     def rows(self, chosen: ActuatorSet | None = None) -> list[tuple[str, ...]]:
-        """Of a set, by default the best: actuators, and what limits each joint."""
+        """Return table rows of a set, by default the best: actuators, and the binding criterion of each joint."""
         return [
             (
                 shown(c.joint),
@@ -176,7 +183,7 @@ class Sizing:
         ]
 
     def margin_rows(self) -> list[tuple[str, ...]]:
-        """Of the best set: the part of each limit that is used, by joint; the first row is the head."""
+        """Return a table of the best set, head first: the part of each limit that each joint uses."""
         named = [name for name in CRITERIA if any(name in c.used for c in self.best.joints)]
         body = [
             (
@@ -189,75 +196,79 @@ class Sizing:
         return [("joint", *named, "load to motor inertia"), *body]
 
     def set_rows(self) -> list[tuple[str, ...]]:
-        """All sets: what they cost and where they differ from the best; the first row is the head."""
+        """Return a table of all sets, head first: their costs, and how they differ from the best."""
         weighed = ("mass",) if self.objective != "mass" else ()
         rows: list[tuple[str, ...]] = [("set", self.objective, *weighed, "differs from the best in")]
-        for i, own in enumerate(self.sets, start=1):
-            pairs = zip(own.joints, self.best.joints, strict=True)
+        for i, each in enumerate(self.sets, start=1):
+            pairs = zip(each.joints, self.best.joints, strict=True)
             other = [f"{shown(c.joint)}: {shown(c.actuator.name)}" for c, b in pairs if c.actuator != b.actuator]
-            mass = (f"{own.mass:.4g} kg",) if weighed else ()
-            rows.append((str(i), self.said(own.cost), *mass, "; ".join(other) or "-"))
+            mass = (f"{each.mass:.4g} kg",) if weighed else ()
+            rows.append((str(i), self.cost_text(each.cost), *mass, "; ".join(other) or "-"))
         return rows
 
-    def said(self, cost: float) -> str:
-        """A cost with its unit."""
-        return f"{cost:.5g} {UNITS[self.objective]}".rstrip()
+    def cost_text(self, cost: float) -> str:
+        """Return a cost with its unit."""
+        return f"{cost:.5g} {OBJECTIVE_UNITS[self.objective]}".rstrip()
 
     @property
     def summary(self) -> str:
-        """What was found, and how, in two sentences."""
+        """The cost of the best set, and the work of the proof, in two sentences."""
         return (
-            f"The best of {self.full_product:.4g} sets by {self.objective}: {self.said(self.best.cost)}. Proven with "
-            f"{self.judged:,} judgements of an actuator for a joint in {self.seconds:.3g} s, where all sets would have "
-            f"been {self.full_product * self.robot.n:.3g}."
+            f"The best of {self.full_product:.4g} sets by {self.objective}: {self.cost_text(self.best.cost)}. Proven "
+            f"with {self.judged:,} judgements of an actuator for a joint in {self.seconds:.3g} s, where all sets would "
+            f"have been {self.full_product * self.robot.n:.3g}."
         )
 
     def __str__(self) -> str:
-        rows = [HEADS, *self.rows()]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(HEADS))]
+        rows = [SIZING_HEADS, *self.rows()]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(SIZING_HEADS))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([*lines, self.summary, *self.notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """For notebooks: the best set, and how it was proven."""
+        """Return the best set and the summary as HTML, for notebooks."""
         text = lines("\n".join([self.summary, *self.notes]))
-        return box(f"Actuators of {shown(self.robot.name)}", table(HEADS, self.rows()) + text)
+        return box(f"Actuators of {shown(self.robot.name)}", table(SIZING_HEADS, self.rows()) + text)
 
     @property
     def plots(self) -> list[Plot]:
-        """Of the best set, a picture for each joint: the torque of its motor over its speed, within its limits."""
-        return [plot(chosen) for chosen in self.best.joints]
+        """Plots of the best set, one for each joint: motor torque over speed within the limits."""
+        return [drive_plot(chosen) for chosen in self.best.joints]
 
     def to_html(self, path: str | Path) -> Path:
-        """Write a page with the sets, the margins, and the torque of each motor over its speed."""
+        """Write an HTML page with the sets, their margins, and motor torque over speed; return its path."""
         tables = [
-            ("The best set", [HEADS, *self.rows()]),
+            ("The best set", [SIZING_HEADS, *self.rows()]),
             ("Used of each limit", self.margin_rows()),
             ("The best sets", self.set_rows()),
         ]
         if self.notes:
-            tables.append(("Not known", [("what",), *((note,) for note in self.notes)]))
+            tables.append(("Unknown", [("note",), *((note,) for note in self.notes)]))
         title = f"{self.robot.name}: actuators"
         return write(path, figures(title, self.summary, self.plots, tables, "sizing"))
 
 
-def columns(drives: Sequence[Drive]) -> Numbers:
-    """The numbers of actuators for one joint, which are of one kind."""
+def drive_numbers(drives: Sequence[Drive]) -> DriveNumbers:
+    """Return the numbers of actuators for one joint, all electric or all hydraulic."""
     cylinders = [drive for drive in drives if isinstance(drive, Hydraulic)]
-    return Cylinders.of(cylinders) if cylinders else Columns.of([d for d in drives if isinstance(d, Actuator)])
+    if cylinders:
+        return CylinderDrives.of(cylinders)
+    return ElectricDrives.of([drive for drive in drives if isinstance(drive, Actuator)])
 
 
-def chosen_set(cost: float, drives: Sequence[Drive], asked: Sequence[JointLoad], terms: Terms) -> ActuatorSet:
-    """A set with what it uses at its own loads."""
+def actuator_set(
+    cost: float, drives: Sequence[Drive], joint_loads: Sequence[JointLoad], requirements: Requirements
+) -> ActuatorSet:
+    """Return a set with the use of its limits at its own loads."""
     masses = np.array([drive.mass for drive in drives])
     joints = []
-    for drive, load in zip(drives, asked, strict=True):
-        own = masses[list(load.carried)]
-        exact, c = Asked.between(load, own, own), columns([drive])
-        found, limited = c.uses(exact, terms), c.limited(terms)
+    for drive, load in zip(drives, joint_loads, strict=True):
+        carried = masses[list(load.carried)]
+        demand, numbers = JointDemand.between(load, carried, carried), drive_numbers([drive])
+        found, limited = numbers.utilisation(demand, requirements), numbers.optional_limits(requirements)
         used = {name: float(found[name][0]) for name in CRITERIA if name in found and limited.get(name, True)}
-        moving = (load.q, exact.torque[0], *c.moving(exact))
-        joints.append(Chosen(load.name, drive, used, exact.inertia, *moving, load.cases, load.titles))
+        motion = (load.q, demand.torque[0], *numbers.motion_of_first(demand))
+        joints.append(Chosen(load.name, drive, used, demand.inertia, *motion, load.cases, load.titles))
     return ActuatorSet(cost, tuple(joints))

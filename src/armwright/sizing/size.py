@@ -19,20 +19,19 @@ from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.model.table_reader import Reader
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.sizing.branch_and_bound import Choices, Search
-from armwright.sizing.criteria import Terms
+from armwright.sizing.branch_and_bound import BranchAndBound, Choices
+from armwright.sizing.criteria import Requirements
 from armwright.sizing.loads import JointLoad, loads
-from armwright.sizing.result import ActuatorSet, Sizing, chosen_set, columns
+from armwright.sizing.result import ActuatorSet, Sizing, actuator_set, drive_numbers
 from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
 
-MOST_SAMPLES = 100_000
-"""Of a motion: a hundred thousand instants are finer than any drive."""
+MAX_MOTION_SAMPLES = 100_000
 
-OBJECTIVES = ("mass", "price", "energy")
+SIZING_OBJECTIVES = ("mass", "price", "energy")
 
-JUMP = 0.01
-"""Of the largest speed: what changes by more at once is a jump, and where a motion ends up is where it began."""
+MAX_SPEED_STEP = 0.01
+"""Largest sudden change of speed, as a part of the largest speed, and distance of the ends of a closed motion."""
 
 
 def size(
@@ -54,49 +53,53 @@ def size(
     samples: int = 100,
     sets: int = 5,
 ) -> Sizing:
-    """The best motor and gearbox for every joint together, proven best among all sets of a catalogue.
+    """Find the best motor and gearbox for every joint together, proven best among all sets of a catalogue.
 
-    motions        trajectories, each repeated for ever with each payload; a mapping gives them names
-    payloads       what the tool holds: kilograms, a mapping with mass, com and inertia, or None: as the robot is
+    motions        trajectories, each repeated endlessly with each payload; a mapping gives them names
+    payloads       kilograms, mappings with mass, com and inertia, or None for the payload of the robot
     catalogue      a `Catalogue`, its file, or the name of a packaged one ("typical" by default)
-    objective      "mass" and "price" of all actuators, or "energy" that they take on all motions with all payloads
+    objective      "mass" or "price" of all actuators, or the "energy" that they take on all motions with all payloads
     brakes         the name of a brake for every motor, or names by joint
-    levers         by joint, how a cylinder turns it: these have cylinders; None for one that moves a joint that slides
-    mounts_at      where actuators stand, by joint: (link, point); by default on the link before, at the joint
-    without_drives by link, the mass of drives that the robot has in it already: kilograms, or (kilograms, point)
-    reserve        the part of every limit that is to be left
-    inertia_ratio  the largest ratio of the load's inertia at the shaft to the motor's own; by default any
-    max_twist      the largest angle (or length) by which gearboxes may give, torque / stiffness + backlash / 2: one for
-                   all joints, or by joint
-    min_frequency  hertz: the least natural frequency of what a joint carries on the stiffness of its gearbox
-    ambient        degrees Celsius
-    samples        of each motion; what is proven is proven at these instants
-    sets           how many of the best to find
+    levers         joints moved by cylinders, with their levers by joint; None for a prismatic joint
+    mounts_at      mounts of actuators by joint: (link, point); by default on the link before the joint, at the joint
+    without_drives mass of drives that the links include already, by link: kilograms, or (kilograms, point)
+    reserve        the part of every limit to leave unused
+    inertia_ratio  the largest ratio of load inertia at the shaft to motor inertia; by default any
+    max_twist      the largest twist of a gearbox, torque / stiffness + backlash / 2, rad or m: one for all joints, or
+                   by joint
+    min_frequency  the lowest natural frequency, Hz, of the carried inertia on the stiffness of the gearbox
+    ambient        ambient temperature, degrees Celsius
+    samples        instants per motion; the proof holds at these instants
+    sets           number of best sets to find
+
+    An InfeasibleError names the joint and the criterion if no set is feasible.
     """
     begin = time.perf_counter()
-    moving = _motions(robot, motions)
+    by_name = _motions(robot, motions)
     for name, given in (("levers", levers), ("mounts_at", mounts_at), ("without_drives", without_drives)):
         _check_mapping(name, given)
     book = catalogue if isinstance(catalogue, Catalogue) else packaged() if catalogue is None else read(catalogue)
-    if objective not in OBJECTIVES:
-        raise unknown("objective", objective, OBJECTIVES)
+    if objective not in SIZING_OBJECTIVES:
+        raise unknown("objective", objective, SIZING_OBJECTIVES)
     _check_options(reserve, inertia_ratio, ambient, samples, sets)
     hertz, twist = _bound("min_frequency", min_frequency, "hertz"), _twists(robot, max_twist)
     robot = bare(robot, without_drives or {})
     places = mounts(robot, mounts_at)
     options = _options(robot, book, objective, brakes, levers or {})
-    asked = loads(robot, moving, _holding(robot, payloads), places, samples)
-    terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy", twist, hertz)
-    search = Search(asked, [_choices(own, objective) for own in options], terms, 1 - reserve, sets)
+    joint_loads = loads(robot, by_name, _with_payloads(robot, payloads), places, samples)
+    requirements = Requirements(ambient, inertia_ratio or math.inf, objective == "energy", twist, hertz)
+    search = BranchAndBound(
+        joint_loads, [_choices(each, objective) for each in options], requirements, 1 - reserve, sets
+    )
     found = search.run()
     if not found:
-        raise _infeasible(search, asked, options, 1 - reserve)
+        raise _infeasible(search, joint_loads, options, 1 - reserve)
     return Sizing(
         robot=robot,
         catalogue=book.name,
         objective=objective,
         sets=tuple(
-            chosen_set(cost, [own[row] for own, row in zip(options, rows, strict=True)], asked, terms)
+            actuator_set(cost, [each[row] for each, row in zip(options, rows, strict=True)], joint_loads, requirements)
             for cost, rows in found
         ),
         full_product=math.prod(map(len, options)),
@@ -119,12 +122,12 @@ def margins(
     ambient: float = 40.0,
     samples: int = 100,
 ) -> ActuatorSet:
-    """What given actuators use of their limits along other motions: those of a set that was found, or one's own.
+    """Return the use of the limits of given actuators along motions, which may be others than those of `size`.
 
-    `actuators` has one for every joint, as `fitted` takes them; the robot is the one without them, and the rest as for
-    `size`. More than all may be used: `chosen.used` says of what, and how much.
+    `actuators` has one for every joint, as `fitted` takes them, and `robot` is without them; the rest is as for `size`.
+    A part above one in `chosen.used` exceeds the limit.
     """
-    moving = _motions(robot, motions, whole=False)
+    by_name = _motions(robot, motions, closed=False)
     _check_options(0.0, None, ambient, samples, 1)
     for name, given in (("mounts_at", mounts_at), ("without_drives", without_drives)):
         _check_mapping(name, given)
@@ -134,12 +137,12 @@ def margins(
     if missing:
         raise InputError(f"margins got no actuator for {', '.join(map(shown, missing))}; expected one for every joint")
     drives = [fitting[joint.name] for joint in robot.joints]
-    asked = loads(robot, moving, _holding(robot, payloads), mounts(robot, mounts_at), samples)
-    return chosen_set(sum(drive.mass for drive in drives), drives, asked, Terms(ambient))
+    joint_loads = loads(robot, by_name, _with_payloads(robot, payloads), mounts(robot, mounts_at), samples)
+    return actuator_set(sum(drive.mass for drive in drives), drives, joint_loads, Requirements(ambient))
 
 
-def _motions(robot: Robot, motions: Any, whole: bool = True) -> dict[str, Trajectory]:
-    """The motions by name, checked; some that are not `whole` may begin or end in motion, as a sudden stop does."""
+def _motions(robot: Robot, motions: Any, closed: bool = True) -> dict[str, Trajectory]:
+    """Return the motions by name, checked; if not `closed`, they may start or end with a speed, as a sudden stop."""
     if not isinstance(robot, Robot):
         raise InputError(f"size got {robot!r}; expected a Robot")
     check_numbers(robot, "sizing")
@@ -150,35 +153,35 @@ def _motions(robot: Robot, motions: Any, whole: bool = True) -> dict[str, Trajec
         if not isinstance(motion, Trajectory) or motion.n != robot.n:
             raise InputError(f"size got the motion {motion!r}; expected a trajectory of {robot.n} joints")
         if not np.isfinite([motion.start, motion.end]).all() or not motion.duration > 0:
-            raise InputError(f"the motion {motion!r} does not end; expected one that lasts, without .holding()")
-        _check_speeds(motion, whole)
+            raise InputError(f"the motion {motion!r} has no finite duration; expected one, without .holding()")
+        _check_speeds(motion, closed)
     return dict(named)
 
 
 def _numbered(motions: Any) -> dict[str, Any]:
-    """Motions without names: "motion 1" and so on, or "motion" if there is one."""
+    """Return motions by the names "motion 1" and so on, or "motion" if there is one."""
     listed = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Trajectory) else [motions]
     return {f"motion {k + 1}" if len(listed) > 1 else "motion": motion for k, motion in enumerate(listed)}
 
 
-def _check_speeds(motion: Trajectory, whole: bool) -> None:
-    """That speeds do not jump, which would take a torque without end that no sample sees."""
+def _check_speeds(motion: Trajectory, closed: bool) -> None:
+    """Raise an InputError if the speed jumps, which would take an infinite torque between samples."""
     knots = np.array(motion.knots)
-    aside = 1e-9 * np.diff(knots)
-    after, before = (motion(t)[1] for t in (knots[:-1] + aside, knots[1:] - aside))
+    offset = 1e-9 * np.diff(knots)
+    after, before = (motion(t)[1] for t in (knots[:-1] + offset, knots[1:] - offset))
     begin, end = motion(knots[[0, -1]])[0]
     fastest = np.abs(motion(np.linspace(motion.start, motion.end, 101))[1]).max()
-    comes_round = np.abs(end - begin).max() <= JUMP * fastest * motion.duration
+    periodic = np.abs(end - begin).max() <= MAX_SPEED_STEP * fastest * motion.duration
     rest = np.zeros((1, motion.n))
-    outside = (rest, rest) if whole else (after[:1], before[-1:])
-    if comes_round:
+    outside = (rest, rest) if closed else (after[:1], before[-1:])
+    if periodic:
         outside = (before[-1:], after[:1])
     found = np.abs(np.concatenate([after, outside[1]]) - np.concatenate([outside[0], before])).max(axis=1)
-    if found.max() > JUMP * fastest:
+    if found.max() > MAX_SPEED_STEP * fastest:
         k = int(np.argmax(found))
         raise InputError(
-            f"the speed of the motion {motion!r} jumps by {found[k]:.4g} rad/s or m/s at t = {knots[k]:g} s, which no "
-            "torque does; expected one from rest to rest, or round and round, such as quintic or trapezoidal"
+            f"the speed of the motion {motion!r} jumps by {found[k]:.4g} rad/s or m/s at t = {knots[k]:g} s, which "
+            "takes an infinite torque; expected a motion from rest to rest, or a periodic one, such as quintic"
         )
 
 
@@ -187,53 +190,53 @@ def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, 
         if isinstance(given, bool) or not isinstance(given, Real):
             raise InputError(f"{name} = {given!r} is not a number")
     if not 0 <= reserve < 1:
-        raise InputError(f"reserve = {reserve!r}: expected the part of every limit to be left, from 0 to below 1")
+        raise InputError(f"reserve = {reserve!r}: expected the unused part of every limit, from 0 to below 1")
     if inertia_ratio is not None and not 0 < inertia_ratio < math.inf:
         raise InputError(f"inertia_ratio = {inertia_ratio!r}: expected a ratio above zero, such as 10")
     if not math.isfinite(ambient):
         raise InputError(f"ambient = {ambient!r}: expected degrees Celsius")
-    for name, value, least, most in (("samples", samples, 2, MOST_SAMPLES), ("sets", sets, 1, math.inf)):
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise InputError(f"{name} = {value!r}: expected a whole number from {least} to {most:g}")
+    for name, value, smallest, largest in (("samples", samples, 2, MAX_MOTION_SAMPLES), ("sets", sets, 1, math.inf)):
+        if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= largest:
+            raise InputError(f"{name} = {value!r}: expected a whole number from {smallest} to {largest:g}")
 
 
 def _check_mapping(name: str, given: Any) -> None:
     if not isinstance(given, Mapping | None):
-        raise InputError(f"{name} = {given!r}: expected a mapping, from names to what each is to have")
+        raise InputError(f"{name} = {given!r}: expected a mapping from names to values")
 
 
 def _bound(name: str, value: float | None, unit: str) -> float:
-    """A bound that may be asked for; zero where it is not."""
+    """Return a bound, checked; zero for None."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf):
         raise InputError(f"{name} = {value!r}: expected {unit}, above zero")
     return float(value or 0.0)
 
 
-def _twists(robot: Robot, asked: float | Mapping[str, float] | None) -> dict[str, float]:
+def _twists(robot: Robot, max_twist: float | Mapping[str, float] | None) -> dict[str, float]:
     names = [joint.name for joint in robot.joints]
-    if asked is None:
+    if max_twist is None:
         return {}
-    given = dict(asked) if isinstance(asked, Mapping) else dict.fromkeys(names, asked)
-    for name in given:
+    by_name = dict(max_twist) if isinstance(max_twist, Mapping) else dict.fromkeys(names, max_twist)
+    for name in by_name:
         if name not in names:
             raise unknown(f"joint of {robot.name}:", name, names)
-    return {name: _bound("max_twist", value, "radians, or metres") for name, value in given.items()}
+    return {name: _bound("max_twist", value, "radians, or metres") for name, value in by_name.items()}
 
 
-def _holding(robot: Robot, payloads: Any) -> list[Robot]:
-    held = []
-    alone = isinstance(payloads, (str, Mapping)) or not isinstance(payloads, Iterable)
-    for payload in [payloads] if alone else payloads:
+def _with_payloads(robot: Robot, payloads: Any) -> list[Robot]:
+    found = []
+    single = isinstance(payloads, (str, Mapping)) or not isinstance(payloads, Iterable)
+    for payload in [payloads] if single else payloads:
         if payload is None:
-            held.append(robot)
+            found.append(robot)
         elif isinstance(payload, Mapping):
             Reader(payload, lambda _key: "payload").check_keys(("mass", "com", "inertia"))
-            held.append(robot.with_payload(**payload))
+            found.append(robot.with_payload(**payload))
         else:
-            held.append(robot.with_payload(payload) if payload else robot.without_payload())
-    if not held:
-        raise InputError("size got no payloads; expected at least one, None for what the robot holds as it is")
-    return held
+            found.append(robot.with_payload(payload) if payload else robot.without_payload())
+    if not found:
+        raise InputError("size got no payloads; expected at least one, None for the payload of the robot")
+    return found
 
 
 def _options(
@@ -243,7 +246,7 @@ def _options(
     brakes: str | Mapping[str, str] | None,
     levers: Mapping[str, CylinderLever | None],
 ) -> list[list[Drive]]:
-    """The actuators that each joint may have, all combinations; what the objective needs of each part is there."""
+    """Return the candidates of each joint, all combinations of parts, checked for the numbers the objective needs."""
     names = [joint.name for joint in robot.joints]
     if not isinstance(brakes, (str, Mapping)) and brakes is not None:
         raise InputError(f"brakes = {brakes!r}: expected the name of a brake of the catalogue, or names by joint")
@@ -251,13 +254,13 @@ def _options(
     for name in (*braked, *levers):
         if name not in names:
             raise unknown(f"joint of {robot.name}:", name, names)
-    made = list[list[Drive]]()
+    candidates = list[list[Drive]]()
     for joint in robot.joints:
         if joint.name in levers:
-            made.append(_hydraulic(joint, levers[joint.name], book))
+            candidates.append(_hydraulic(joint, levers[joint.name], book))
             continue
-        wanted = braked.get(joint.name)
-        brake = None if wanted is None else book.brake(wanted)
+        brake_name = braked.get(joint.name)
+        brake = None if brake_name is None else book.brake(brake_name)
         gears = [gear for gear in book.gearboxes if gear.linear == joint.prismatic]
         if not gears or not book.motors:
             kind = "linear " if joint.prismatic else ""
@@ -266,14 +269,16 @@ def _options(
             )
         pairs = [(motor, gear) for motor in book.motors for gear in gears if combine(motor, gear)]
         if not pairs:
-            raise InputError(f"{joint.name}: no motor of {book.name!r} goes with a gearbox of it; see their goes_with")
-        made.append([Actuator(motor, gear, brake) for motor, gear in pairs])
-    _check_known(made, objective)
-    return made
+            raise InputError(
+                f"{joint.name}: no motor of {book.name!r} fits any of its gearboxes; check their goes_with"
+            )
+        candidates.append([Actuator(motor, gear, brake) for motor, gear in pairs])
+    _check_known(candidates, objective)
+    return candidates
 
 
 def _hydraulic(joint: Any, lever: CylinderLever | None, book: Catalogue) -> list[Drive]:
-    """The cylinders that a joint may have."""
+    """Return the candidate cylinders of a joint."""
     if (lever is None) != joint.prismatic or not isinstance(lever, CylinderLever | None):
         raise InputError(
             f"levers: {joint.name} has {lever!r}; expected a sizing.CylinderLever for a revolute joint, None "
@@ -302,18 +307,18 @@ def _choices(options: Sequence[Drive], objective: str) -> Choices:
         "price": np.array([drive.price or 0.0 for drive in options]),
         "energy": np.zeros(len(options)),
     }
-    return Choices(columns(options), masses, costs[objective])
+    return Choices(drive_numbers(options), masses, costs[objective])
 
 
 def _infeasible(
-    search: Search, asked: Sequence[JointLoad], options: Sequence[Sequence[Drive]], most: float
+    search: BranchAndBound, joint_loads: Sequence[JointLoad], options: Sequence[Sequence[Drive]], max_use: float
 ) -> InfeasibleError:
     failure = search.failure()
-    name = asked[failure.joint].name
+    name = joint_loads[failure.joint].name
     nearest = options[failure.joint][failure.row].name
     return InfeasibleError(
         f"no actuator of the catalogue is enough for {shown(name)}: the nearest, {shown(nearest)}, would use "
-        f"{failure.used:.0%} of its {failure.criterion}, of which {most:.0%} may be used",
+        f"{failure.used:.0%} of its {failure.criterion}, of which {max_use:.0%} may be used",
         name,
         failure.criterion,
         failure.used,

@@ -26,7 +26,10 @@ def label_of(robot: Robot, column: str) -> ColumnLabel:
     """Return the label of a column; the label of a function is its name."""
     name, digits = re.fullmatch(r"(.*?)(\d*)", column).groups()  # type: ignore[union-attr]
     if name not in MEASURES or not digits:
-        return ColumnLabel(column.replace("_", " ") if column in MEASURES else column)
+        if column not in MEASURES:
+            return ColumnLabel(column)
+        units = MEASURES[column].units
+        return ColumnLabel(column.replace("_", " "), unit=units[0] if units[0] == units[1] else "")
     words, k = name.replace("_", " ").replace("rms", "RMS"), int(digits) - 1
     if name == "final_q":
         return _position_label(robot, words, k)
