@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -14,7 +16,7 @@ import pytest
 
 import armwright as aw
 import armwright.pages
-from armwright.cli.app import COMMANDS
+from armwright.cli.app import COMMANDS, LazyCommand, docstring_of, examples_of, sentence_of
 from armwright.presentation import PRESENTERS
 
 
@@ -84,10 +86,51 @@ def test_the_import_order_ignores_no_import_and_names_all_of_pages() -> None:
     assert rooms <= named
 
 
+VALUE_TESTS = {
+    "robots": "test_cli::test_robots_lists_every_packaged_robot",
+    "show": "test_cli::test_show_lists_links_and_frames",
+    "formulations": "test_cli::test_formulations_lists_every_formulation",
+    "count": "test_screen::test_count_sets_ours_beside_the_published_ones",
+    "export": "test_cli::test_export_writes_what_python_would",
+    "bench": "test_cli::test_bench_times_every_peer_that_is_there",
+    "simulate": "test_newcomer::test_simulate_fastest_leaves_a_hundredth_to_the_controller",
+    "view": "test_viewer::test_the_command_reads_what_it_is_given_and_nothing_else",
+    "torques": "test_newcomer::test_fastest_is_the_time_optimal_motion_from_and_to_anywhere",
+    "size": "test_sizing::test_the_command_shows_the_best_set_and_writes_a_page",
+    "integrators": "test_cli::test_integrators_names_a_method_for_each_accuracy_that_takes_no_less_time_the_finer_it_is",
+    "sweep": "test_sweep::test_the_command_runs_goes_on_and_reports",
+    "reproduce": "test_verdicts::test_reproduce_shows_what_each_row_is_held_to_and_fails_when_something_is_lost",
+    "excite": "test_identify::test_an_excitation_is_no_faster_than_the_joints",
+    "identify": "test_identify::test_the_commands_excite_and_identify",
+    "precision": "test_paper_mata2002::test_precision_prints_a_table_and_writes_a_page",
+    "crossing": "test_paper_mohan2007::test_the_command_prints_tables_and_writes_a_page",
+    "schema": "test_schema::test_a_schema_is_one_and_says_what_keys_mean",
+    "check": "test_check::test_the_command_prints_findings_proofs_and_what_is_fine",
+    "compare": "test_check::test_the_compare_command",
+}
+"""For every command a test that checks what it computes or writes."""
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_says_what_their_docstrings_say(name: str) -> None:
-    place, sentence = COMMANDS[name]
-    room, function = place.split(".")
-    told = inspect.getdoc(getattr(import_module(f"armwright.cli.{room}"), function))
-    assert told is not None
-    assert " ".join(told.split("\n\n")[0].split()) == sentence
+def test_a_command_has_a_sentence_a_value_test_and_examples_that_parse(name: str) -> None:
+    module, function = COMMANDS[name].split(".")
+    imported = inspect.getdoc(getattr(import_module(f"armwright.cli.{module}"), function))
+    assert imported == docstring_of(name)
+    assert sentence_of(name).endswith(".")
+    file, test = VALUE_TESTS[name].split("::")
+    source = (Path(__file__).parent / f"{file}.py").read_text(encoding="utf-8")
+    definition = next(
+        node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == test
+    )
+    assert f'"{name}"' in (ast.get_source_segment(source, definition) or "") and "assert" in ast.unparse(definition)
+    documented = (Path(__file__).parents[1] / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert examples_of(name)
+    for example in examples_of(name):
+        assert re.search(rf"(^|`){re.escape(example)}(?=`| |$)", documented, re.MULTILINE), example
+        words = shlex.split(example)
+        assert words[:2] == ["armwright", name]
+        LazyCommand(name).make_context(name, words[2:])
+
+
+def test_every_command_and_no_other_has_a_value_test() -> None:
+    assert set(VALUE_TESTS) == set(COMMANDS)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import ast
+import re
+from functools import cache
+from importlib import import_module, resources
 from typing import Annotated, Any
 
 import typer
@@ -15,93 +18,57 @@ from armwright.cli.terminal import replace_unencodable
 from armwright.interrupts import deferred
 
 COMMANDS = {
-    "robots": ("listing.list_robots", "List the packaged robots."),
-    "show": (
-        "listing.show_robot",
-        "Print a robot as the tables a robotics book would print, and what looks wrong with it.",
-    ),
-    "formulations": (
-        "listing.list_formulations",
-        "List every formulation: what it solves, after whom, how its cost grows, and which take chains only.",
-    ),
-    "count": ("count.run_count", "Count operations: every formulation, beside what the papers published."),
-    "export": (
-        "export.run_export",
-        "Write a robot's functions as code for another program, with a self-test where it can be run.",
-    ),
-    "bench": ("bench.run_bench", "Time this robot's dynamics beside every peer that is installed."),
-    "simulate": (
-        "motion_commands.run_simulation",
-        "Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page.",
-    ),
-    "view": (
-        "view.run_view",
-        "Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.",
-    ),
-    "torques": (
-        "motion_commands.run_torques",
-        "The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded).",
-    ),
-    "size": (
-        "sizing.run_sizing",
-        "Find the best motor and gearbox for every joint together (exit code 1 if no set is enough).",
-    ),
-    "integrators": (
-        "motion_commands.run_integrators",
-        "Time every integrator on this robot, and name the best for each accuracy.",
-    ),
-    "sweep": (
-        "sweep.run_sweep",
-        "Run a study: many rollouts with numbers that vary, kept in a folder; run again, it does what is missing.",
-    ),
-    "reproduce": (
-        "reproduce.run_reproduction",
-        "Run a paper's tables and figures again: published beside obtained, with a verdict for each number.",
-    ),
-    "excite": (
-        "identify.run_excitation",
-        "Find a motion that shows every parameter the dynamics depend on, and write it as a table.",
-    ),
-    "identify": (
-        "identify.run_identification",
-        "Find the parameters of a robot in measured torques, with standard deviations.",
-    ),
-    "precision": (
-        "precision.run_precision",
-        "Compare every forward dynamics in float32 and float64 with 50 digits, and say which to trust.",
-    ),
-    "crossing": (
-        "crossover.run_crossing",
-        "From how many joints on the O(n) methods win: operations counted, and times measured, against n.",
-    ),
-    "schema": (
-        "schema_command.run_schema",
-        "Print the JSON Schema of a kind of TOML file, with which editors complete and check its keys.",
-    ),
-    "check": (
-        "check.run_check",
-        "Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers "
-        "(docs/checking.md).",
-    ),
-    "compare": (
-        "compare.run_compare",
-        "Say where two descriptions of one robot differ, by how much, and at which joint or link.",
-    ),
+    "robots": "listing.list_robots",
+    "show": "listing.show_robot",
+    "formulations": "listing.list_formulations",
+    "count": "count.run_count",
+    "export": "export.run_export",
+    "bench": "bench.run_bench",
+    "simulate": "motion_commands.run_simulation",
+    "view": "view.run_view",
+    "torques": "motion_commands.run_torques",
+    "size": "sizing.run_sizing",
+    "integrators": "motion_commands.run_integrators",
+    "sweep": "sweep.run_sweep",
+    "reproduce": "reproduce.run_reproduction",
+    "excite": "identify.run_excitation",
+    "identify": "identify.run_identification",
+    "precision": "precision.run_precision",
+    "crossing": "crossover.run_crossing",
+    "schema": "schema_command.run_schema",
+    "check": "check.run_check",
+    "compare": "compare.run_compare",
 }
-"""Where each command is, in the order of the help, and the sentence with which its docstring begins."""
+"""The function of every command, in the order of the help. Its docstring has the words: a sentence, notes, examples."""
+
+
+@cache
+def docstring_of(command: str) -> str:
+    """Return the docstring of a command, read from its source: importing the command would load a compiler."""
+    module, function = COMMANDS[command].split(".")
+    source = resources.files("armwright.cli").joinpath(f"{module}.py").read_text(encoding="utf-8")
+    defined = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    return ast.get_docstring(defined[function]) or ""
+
+
+def sentence_of(command: str) -> str:
+    """Return the first paragraph of a command's docstring, which the list of commands shows."""
+    return " ".join(docstring_of(command).split("\n\n")[0].split())
+
+
+def examples_of(command: str) -> list[str]:
+    """Return the command lines that a command's docstring gives as examples."""
+    return re.findall(r"^Example: (armwright .+)$", docstring_of(command), re.MULTILINE)
 
 
 class LazyCommand(TyperCommand):
-    """A command that is imported when it is called: the list of all says what they do without them."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, help=COMMANDS[name][1])
+    """A command that is imported when it is called; the list of commands needs its sentence alone."""
 
     def make_context(self, *given: Any, **extra: Any) -> Any:
-        """The context of the command itself, with which whoever calls goes on."""
+        """Import the command and return its context, with which the caller continues."""
         words = [str(word) for word in (given[1] if len(given) > 1 else extra.get("args") or [])]
         self._check(words, **extra)
-        room, function = COMMANDS[str(self.name)][0].split(".")
+        room, function = COMMANDS[str(self.name)].split(".")
         with deferred():
             runner = getattr(import_module(f"armwright.cli.{room}"), function)
             as_command = import_module("armwright.cli.command").as_command
@@ -114,7 +81,7 @@ class LazyCommand(TyperCommand):
             raise
 
     def _check(self, words: list[str], **extra: Any) -> None:
-        """Tell numbers that were torn apart before anything takes them for something else."""
+        """Raise an error for a list of numbers with spaces, before typer reads the numbers as other arguments."""
         if extra.get("resilient_parsing"):
             return
         from armwright.cli.output import report_errors  # noqa: PLC0415  (the list of commands does without)
@@ -124,10 +91,16 @@ class LazyCommand(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """All of them, none imported yet."""
+    """All commands, none of them imported yet."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "commands": {name: LazyCommand(name) for name in COMMANDS}})
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, and read their sentences: only a list shows these."""
+        for name, command in self.commands.items():
+            command.help = sentence_of(name)
+        return super().list_commands(ctx)
 
 
 app = typer.Typer(

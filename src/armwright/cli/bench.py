@@ -22,7 +22,10 @@ def run_bench(
     rounds: Annotated[int, typer.Option(help="How many times each is timed, in turns.")] = ROUNDS,
     json: JSON_OPTION = False,
 ) -> None:
-    """Time this robot's dynamics beside every peer that is installed."""
+    """Time the dynamics of a robot, compared with every other package that is installed.
+
+    Example: armwright bench puma560
+    """
     if batch < 1 or rounds < 1:
         raise InputError(f"batch = {batch}, rounds = {rounds}: expected 1 or more of each")
     print_bench(robot_of(robot), batch, rounds, json)

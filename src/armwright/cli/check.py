@@ -32,7 +32,10 @@ def run_check(
     json: JSON_OPTION = False,
     quick: Annotated[bool, typer.Option("--quick", help="Leave out the proofs.")] = False,
 ) -> bool:
-    """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
+    """Report what is wrong or suspicious in a robot file, link by link, and prove its numbers (docs/checking.md).
+
+    Example: armwright check FILE
+    """
     for flag in ("payload", "gravity"):
         if getattr(file, flag):
             raise InputError(

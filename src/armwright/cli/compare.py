@@ -23,7 +23,10 @@ def run_compare(
     output: REPORT_OPTION = None,
     json: JSON_OPTION = False,
 ) -> bool:
-    """Say where two descriptions of one robot differ, by how much, and at which joint or link."""
+    """Report where two descriptions of one robot differ, by how much, and at which joint or link.
+
+    Example: armwright compare A B
+    """
     found = compare(_load(here), _load(there), tolerance=tolerance, ignore=ignore or ())
     if json:
         typer.echo(found.to_json())

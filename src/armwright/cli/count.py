@@ -24,7 +24,12 @@ def run_count(
     robot: Annotated[RobotOptions, f"A number of joints or types like RRPRRR, a packaged robot, or {ROBOT_FILES}."],
     json: JSON_OPTION = False,
 ) -> None:
-    """Count operations: every formulation, beside what the papers published."""
+    """Count the operations of every formulation, compared with the numbers that the papers published.
+
+    Example: armwright count 6
+
+    Example: armwright count puma560
+    """
     name = robot.name
     if robot.given and (name.isdecimal() or set(name) <= set("RP")):
         raise InputError(f"{robot.given[0]} says which robot of a file is meant, and {name} is not one")

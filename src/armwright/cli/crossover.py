@@ -20,7 +20,10 @@ def run_crossing(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("crossing.html"),
     json: JSON_OPTION = False,
 ) -> None:
-    """From how many joints on the O(n) methods win: operations counted, and times measured, against n."""
+    """Find the number of joints from which O(n) methods win, by operations counted and times measured.
+
+    Example: armwright crossing
+    """
     if not crossing.LEAST_JOINTS <= joints <= crossing.MOST_JOINTS:
         raise InputError(
             f"{joints} joints: expected {crossing.LEAST_JOINTS} to {crossing.MOST_JOINTS} as the longest chain"

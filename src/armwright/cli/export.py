@@ -40,7 +40,10 @@ def run_export(
     force: Annotated[bool, typer.Option("--force", help="Replace files that are no earlier export.")] = False,
     json: JSON_OPTION = False,
 ) -> None:
-    """Write a robot's functions as code for another program, with a self-test where it can be run."""
+    """Export functions of a robot as code for another program, with a self-test where one can run.
+
+    Example: armwright export panda -o robot
+    """
     dtype = "float32" if single else "float64"
     form, arm = form_of(to, dtype), robot_of(robot)
     folder = output or Path(identifier(arm.name))

@@ -52,7 +52,10 @@ def run_excitation(
     seed: Annotated[int, typer.Option(help="Another one gives another motion.", min=0)] = 0,
     json: JSON_OPTION = False,
 ) -> None:
-    """Find a motion that shows every parameter the dynamics depend on, and write it as a table."""
+    """Find a motion that excites every parameter the dynamics depend on, and write it as a table.
+
+    Example: armwright excite puma560
+    """
     arm = robot_of(robot)
     if not 0 < every < np.inf or not period / every <= MAX_TABLE_ROWS:
         raise InputError(
@@ -108,7 +111,10 @@ def run_identification(
     ] = None,
     json: JSON_OPTION = False,
 ) -> bool:
-    """Find the parameters of a robot in measured torques, with standard deviations."""
+    """Identify the parameters of a robot from measured torques, with standard deviations.
+
+    Example: armwright identify puma560 measured.csv
+    """
     arm = robot_of(robot)
     others = None
     if validate is not None:

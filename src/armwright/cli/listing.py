@@ -21,7 +21,10 @@ from armwright.trajectory.line import rotation_vector
 
 
 def list_robots(json: JSON_OPTION = False) -> None:
-    """List the packaged robots."""
+    """List the packaged robots.
+
+    Example: armwright robots
+    """
     arms, odd = {}, []
     for name in aw.robots():
         with warnings.catch_warnings(record=True) as told:  # in a line below
@@ -43,7 +46,10 @@ def show_robot(
     frames: Annotated[bool, typer.Option("--frames", help="List its frames: names that frame= knows.")] = False,
     json: JSON_OPTION = False,
 ) -> None:
-    """Print a robot as the tables a robotics book would print, and what looks wrong with it."""
+    """Print the tables of a robot as a robotics book would, and what looks wrong with it.
+
+    Example: armwright show puma560
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # shown below, in full
         warnings.simplefilter("ignore", PublishedWarning)
@@ -110,7 +116,10 @@ def _as_data(arm: aw.Robot, found: list[Problem]) -> dict[str, Any]:
 
 
 def list_formulations(json: JSON_OPTION = False) -> None:
-    """List every formulation: what it solves, after whom, how its cost grows, and which take chains only."""
+    """List every formulation: its problem, authors and cost, and whether it takes chains only.
+
+    Example: armwright formulations
+    """
     heads = ("problem", "formulation", "cost", "after")
     rows = [(f.problem, f.name, f"O({f.order}){', chains only' * f.serial}", f.paper) for f in aw.formulations()]
     if json:

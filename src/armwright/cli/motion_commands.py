@@ -65,58 +65,72 @@ FASTEST_RESERVE = 0.01
 """The part of each limit that `simulate --fastest` leaves to the controller, which also needs torque and speed."""
 
 
-def _motion_command(run: Callable[[MotionRequest], bool], ending: str, reserve: float) -> Runner:
-    """A command with the options of a motion, what the names of its pages end in, and what --fastest leaves."""
+def _motion_command(ending: str, reserve: float) -> Callable[[Callable[[MotionRequest], bool]], Runner]:
+    """Return a decorator that gives a command the options of a motion.
 
-    def command(
-        robot: Annotated[
-            RobotOptions, f"A packaged robot, {ROBOT_FILES}; or a scenario that names its robot, or a folder."
-        ],
-        scenario: options.ScenarioFiles = None,
-        output: PAGE_OPTION = None,
-        motion: options.Motion = None,
-        data: options.DataFile = None,
-        noise: options.Noise = 0.0,
-        seed: Annotated[int, typer.Option(help="Which noise.", min=0)] = 0,
-        json: JSON_OPTION = False,
-        begin: options.Begin = None,
-        end: options.End = None,
-        duration: options.Duration = None,
-        every: options.Every = None,
-        law: options.LawName = None,
-        integrator: options.Integrator = None,
-        rtol: options.Rtol = None,
-        step: options.Step = None,
-        stops: options.Stops = None,
-        fastest: options.Fastest = False,
-        most_payload: options.MostPayload = False,
-        payload_at: options.PayloadAt = None,
-        further: options.SetOptions = None,
-    ) -> bool:
-        flags = ScenarioFlags(
-            *(begin, end, duration, every, law, integrator, rtol, step, stops, further or ()),
-            *(fastest, most_payload, payload_at),
-        )
-        return run(
-            MotionRequest(robot, scenario or (), flags, motion, output, data, noise, seed, json, ending, reserve)
-        )
+    `ending` ends the names of its pages; `reserve` is the part of each limit that --fastest leaves.
+    """
 
-    command.__doc__ = run.__doc__
-    return command
+    def decorate(run: Callable[[MotionRequest], bool]) -> Runner:
+        def command(
+            robot: Annotated[
+                RobotOptions, f"A packaged robot, {ROBOT_FILES}; or a scenario that names its robot, or a folder."
+            ],
+            scenario: options.ScenarioFiles = None,
+            output: PAGE_OPTION = None,
+            motion: options.Motion = None,
+            data: options.DataFile = None,
+            noise: options.Noise = 0.0,
+            seed: Annotated[int, typer.Option(help="Which noise.", min=0)] = 0,
+            json: JSON_OPTION = False,
+            begin: options.Begin = None,
+            end: options.End = None,
+            duration: options.Duration = None,
+            every: options.Every = None,
+            law: options.LawName = None,
+            integrator: options.Integrator = None,
+            rtol: options.Rtol = None,
+            step: options.Step = None,
+            stops: options.Stops = None,
+            fastest: options.Fastest = False,
+            most_payload: options.MostPayload = False,
+            payload_at: options.PayloadAt = None,
+            further: options.SetOptions = None,
+        ) -> bool:
+            flags = ScenarioFlags(
+                *(begin, end, duration, every, law, integrator, rtol, step, stops, further or ()),
+                *(fastest, most_payload, payload_at),
+            )
+            return run(
+                MotionRequest(robot, scenario or (), flags, motion, output, data, noise, seed, json, ending, reserve)
+            )
 
+        command.__doc__ = run.__doc__
+        return command
 
-def _simulation(wanted: MotionRequest) -> bool:
-    """Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page."""
-    return _run_each(wanted, _simulate)
-
-
-def _torques(wanted: MotionRequest) -> bool:
-    """The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded)."""
-    return _run_each(wanted, _torques_along)
+    return decorate
 
 
-run_simulation = _motion_command(_simulation, ".html", FASTEST_RESERVE)
-run_torques = _motion_command(_torques, "_torques.html", 0.0)
+@_motion_command(".html", FASTEST_RESERVE)
+def run_simulation(request: MotionRequest) -> bool:
+    """Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page.
+
+    Example: armwright simulate puma560 scenario.toml
+
+    Example: armwright simulate ur5e --to 0.5,-1,1,0,0.5,0 --payload 3
+    """
+    return _run_each(request, _simulate)
+
+
+@_motion_command("_torques.html", 0.0)
+def run_torques(request: MotionRequest) -> bool:
+    """Compute the torques and powers of a motion by inverse dynamics (exit code 1 if a limit is exceeded).
+
+    Example: armwright torques ur5 --payload 5,0,0,0.1
+
+    Example: armwright torques ur5e --most-payload --payload-at 0,0,0.1
+    """
+    return _run_each(request, _torques_along)
 
 
 def _run_each(wanted: MotionRequest, run: Callable[[Scenario, Path, MotionRequest], tuple[Run, Path]]) -> bool:
@@ -388,7 +402,10 @@ def run_integrators(
     output: PAGE_OPTION = None,
     json: JSON_OPTION = False,
 ) -> None:
-    """Time every integrator on this robot, and name the best for each accuracy."""
+    """Time every integrator on this robot, and name the best for each accuracy.
+
+    Example: armwright integrators rr
+    """
     arm = robot_of(robot)
     with show_progress(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)

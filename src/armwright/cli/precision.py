@@ -21,7 +21,10 @@ def run_precision(
     output: PAGE_OPTION = None,
     json: JSON_OPTION = False,
 ) -> None:
-    """Compare every forward dynamics in float32 and float64 with 50 digits, and say which to trust."""
+    """Compare every forward dynamics in float32 and float64 with 50 digits, and name those to trust.
+
+    Example: armwright precision rr
+    """
     arm = robot_of(robot)
     if sweep is not None and not 1 <= sweep <= arm.n:
         raise InputError(f"--sweep {sweep}: {arm.name} has joints 1 to {arm.n}")

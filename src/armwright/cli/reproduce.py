@@ -34,7 +34,10 @@ def run_reproduction(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the pages.")] = Path(),
     json: JSON_OPTION = False,
 ) -> bool:
-    """Run a paper's tables and figures again: published beside obtained, with a verdict for each number."""
+    """Reproduce the tables and figures of a paper, with a verdict for each published number.
+
+    Example: armwright reproduce all
+    """
     good, told, studies = True, {}, list[Study]()
     for name in PAPERS if paper == "all" else [paper]:
         begin = time.perf_counter()

@@ -14,5 +14,8 @@ from armwright.schema import SCHEMAS, schema
 def run_schema(
     kind: Annotated[str, typer.Argument(help=f"{', '.join(SCHEMAS)}.", autocompletion=complete_from(lambda: SCHEMAS))],
 ) -> None:
-    """Print the JSON Schema of a kind of TOML file, with which editors complete and check its keys."""
+    """Print the JSON Schema of a kind of TOML file, so that editors complete and check its keys.
+
+    Example: armwright schema scenario
+    """
     show_json(schema(kind))

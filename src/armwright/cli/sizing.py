@@ -21,7 +21,10 @@ def run_sizing(
     output: PAGE_OPTION = None,
     json: JSON_OPTION = False,
 ) -> bool:
-    """Find the best motor and gearbox for every joint together (exit code 1 if no set is enough)."""
+    """Find the best motor and gearbox for every joint together (exit code 1 if no set is enough).
+
+    Example: armwright size cell.toml
+    """
     asked = read(file)
     try:
         with show_progress(f"choosing actuators for {asked['robot'].name}"):

@@ -46,9 +46,11 @@ def run_sweep(
     ] = False,
     json: JSON_OPTION = False,
 ) -> bool | None:
-    """Run a study: many rollouts with numbers that vary, kept in a folder; run again, it does what is missing.
+    """Run a study: many rollouts with varied parameters, kept in a folder; run it again to finish it.
 
-    The exit code is 1 if none of them came to its end.
+    The exit code is 1 if no rollout finished.
+
+    Example: armwright sweep study.toml
     """
     folder = output or (study if study.is_dir() else _beside(study))
     if row is not None:

@@ -34,6 +34,8 @@ def run_view(
     """Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.
 
     Ends on Ctrl-C.
+
+    Example: armwright view panda
     """
     viser_package()
     with report_errors():
