@@ -152,7 +152,7 @@ def test_first_same_as_last():
 def test_unknown_names():
     with pytest.raises(UnknownNameError, match=r"unknown integration method 'dop583'. Did you mean 'dop853'\?"):
         method("dop583")
-    with pytest.raises(InputError, match="rk4 has no error estimate; these have one: rkf12"):
+    with pytest.raises(InputError, match="rk4 has no error estimate; expected a pair, such as dop853"):
         _ = method("rk4").estimate_order
     with pytest.raises(InputError, match="rk4 has no weights 'bhat'"):
         method("rk4").residual(4, "bhat")

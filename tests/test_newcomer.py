@@ -13,7 +13,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.cli.argument_checks import check_arguments
 from armwright.scenario import parse
-from armwright.scenario.picking import NOMINAL, SPARE, home, pace, picking_pace
+from armwright.scenario.default_motion import LIMIT_SHARE, NOMINAL_DURATION, home, pace, pick_and_place_speed
 
 TO = "0.5,-1,1,0,0.5,0"
 
@@ -140,10 +140,12 @@ def test_a_scenario_says_a_time_optimal_motion_by_points_by_its_ends_or_along_an
 def test_the_default_motion_is_as_brisk_as_its_limits_allow_and_says_which(name: str) -> None:
     arm, found = aw.load(name), told("torques", name)
     shares = [share for joint in found["joints"] for share in (joint["of_torque"], joint["of_speed"])]
-    assert max(shares) <= SPARE + 1e-9
-    assert max(shares) > SPARE * (1 - 0.11 / found["motion"]["duration"])  # it lasts up to a tenth of a second longer
+    assert max(shares) <= LIMIT_SHARE + 1e-9
+    assert max(shares) > LIMIT_SHARE * (
+        1 - 0.11 / found["motion"]["duration"]
+    )  # it lasts up to a tenth of a second longer
     limit = max(found["joints"], key=lambda joint: max(joint["of_torque"], joint["of_speed"]))["joint"]
-    assert picking_pace(arm).limit in (f"the speed of {limit}", f"the torque of {limit}")
+    assert pick_and_place_speed(arm).limit in (f"the speed of {limit}", f"the torque of {limit}")
     line = f"pick and place, {found['motion']['duration']:g} s, as brisk as 95% of the speed of {limit} allows"
     assert line in found["motion"]["chosen"]
 
@@ -155,7 +157,7 @@ def test_the_pace_of_a_motion_is_that_of_the_torque_where_that_gives_out_first()
     peak = float(np.abs(aw.torques_along(arm, motion).tau[:, 0]).max())
     found = pace(arm.with_limits(torque={"joint1": 0.02 * peak}), motion)
     assert found.duration == pytest.approx(np.sqrt(1 / 0.019), abs=0.11) and found.limit == "the torque of joint1"
-    assert pace(arm, motion) == (found.__class__)(1.0) and picking_pace(arm).duration == NOMINAL
+    assert pace(arm, motion) == (found.__class__)(1.0) and pick_and_place_speed(arm).duration == NOMINAL_DURATION
     weak = pace(arm.with_gravity([-9.81, 0, 0]).with_limits(torque=1e-3), motion)
     assert not weak.enough and "not enough even 10 times as slowly" in str(weak)
 
@@ -167,7 +169,7 @@ def test_torques_of_a_payload_beyond_the_class_of_a_robot_say_what_was_asked() -
     )
     text = run("torques", "ur5e", "--payload", "60,0,0,0.1", code=1)
     most = float(re.search(r"along this motion, as fast, it can hold ([\d.]+) kg there", text)[1])
-    motion = aw.scenario.pick_and_place(aw.load("ur5e"), NOMINAL).trajectory
+    motion = aw.scenario.pick_and_place(aw.load("ur5e"), NOMINAL_DURATION).trajectory
     assert most == pytest.approx(aw.load("ur5e").most_payload(motion, [0, 0, 0.1]).mass, rel=1e-3)
     assert "3.4 s with an empty hand" in text
     heavy = run("torques", "kinova_gen3", "--payload", "9", code=1)

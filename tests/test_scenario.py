@@ -17,7 +17,7 @@ from armwright.cli import app
 from armwright.cli.motion_commands import SPEED_COLUMNS, TORQUE_COLUMNS, _rows
 from armwright.cli.output import Screen, table
 from armwright.identify.data import write_csv
-from armwright.scenario import MOTIONS, parse, pick_and_place, read
+from armwright.scenario import MOTION_TYPES, parse, pick_and_place, read
 from armwright.trajectory import check_limits
 
 FULL = """
@@ -237,7 +237,7 @@ MOVES = {
 @pytest.mark.parametrize("kind", MOVES)
 def test_motions_along_points_and_of_the_tool_are_written_in_a_file(kind: str) -> None:
     made = parse(f'robot = "rr"\n[trajectory]\ntype = "{kind}"\n{MOVES[kind]}\n')
-    assert kind in MOTIONS and made.law.traceable
+    assert kind in MOTION_TYPES and made.law.traceable
     q, qd, _ = made.trajectory([0.0, made.trajectory.end])
     close(q[0], np.array([0.3, 1.0]), 1e-9)
     assert np.abs(qd).max() < 1e-9

@@ -10,8 +10,8 @@ from scipy.optimize import brentq, linprog
 
 import armwright as aw
 from armwright.trajectory import time_optimal
-from armwright.trajectory.pacing import Bounds, fastest
-from armwright.trajectory.paths import places, through
+from armwright.trajectory.path_speed import SpeedBounds, fastest_speeds
+from armwright.trajectory.paths import path_grid, through
 
 
 def way_points(seed: int, count: int, n: int) -> np.ndarray:
@@ -166,7 +166,7 @@ def by_brute_force(arm: aw.Robot, path, torque: np.ndarray, s: np.ndarray, top: 
 def test_two_links_are_as_fast_as_the_best_of_all_motions_on_a_grid(viscous: float) -> None:
     arm, torque = two_links(viscous), np.array([40.0, 14.0])
     motion = time_optimal(arm, [[-1.2, 0.3], [0.1, 1.4], [0.9, -0.5]], torque=torque, points=60)
-    s, _ = places(motion.path, 60)
+    s, _ = path_grid(motion.path, 60)
     top = 1.2 * motion.law.coefficients[:, 0, 1].max()
     brute = by_brute_force(arm, motion.path, torque, s, top, levels=500)
     assert 0.975 * brute < motion.duration < brute  # with twice the levels half as far away
@@ -177,7 +177,7 @@ def test_every_sweep_finds_what_linear_programming_finds() -> None:
     rng = np.random.default_rng(3)
     slope, high, low = rng.normal(1, 2, (40, 9)), rng.uniform(0.01, 1, (40, 9)), -rng.uniform(0.01, 1, (40, 9))
     cap = rng.uniform(0.5, 5, 41)
-    x = fastest(Bounds(slope, high, low, cap))
+    x = fastest_speeds(SpeedBounds(slope, high, low, cap))
     top = np.zeros(41)
     for k in reversed(range(40)):
         A = np.concatenate([np.stack([-slope[k], np.ones(9)], axis=1), np.stack([slope[k], -np.ones(9)], axis=1)])

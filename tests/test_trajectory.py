@@ -18,7 +18,7 @@ from armwright.algebra import cos, sin
 from armwright.errors import InputError
 from armwright.graph import Graph
 from armwright.graph.interpret import interpret
-from armwright.trajectory.line import rotation_vector, turned
+from armwright.trajectory.cartesian import rotated, rotation_vector
 
 RNG = np.random.default_rng(7)
 TIMES = np.array([-0.5, 0.2, 1.0, 1.9, 2.5])
@@ -542,7 +542,7 @@ def test_the_tool_goes_round_a_circle(turning: bool, orientation: str) -> None:
     close(accelerations, qdd, 1e-8)
     if orientation == "full":
         R = arm.forward_kinematics(q)[:, :3, :3] @ first[:3, :3].T
-        np.testing.assert_allclose(R, turned(0.6 * turning * axis, law(t)[0][:, 0]), atol=3e-12)
+        np.testing.assert_allclose(R, rotated(0.6 * turning * axis, law(t)[0][:, 0]), atol=3e-12)
 
 
 @pytest.mark.parametrize("blend", [None, 0.02])
@@ -566,9 +566,9 @@ def test_blends_stay_within_limits_and_near_the_points(blend: float | None) -> N
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, 2.0, 3.0, math.pi - 1e-9, math.pi])
 def test_a_rotation_is_found_again_from_its_matrix(angle: float) -> None:
     axis = np.array([0.6, -0.48, 0.64])
-    R = turned(axis * angle, np.array(1.0))
+    R = rotated(axis * angle, np.array(1.0))
     close(R @ R.T, np.eye(3), 1e-14)
-    np.testing.assert_allclose(turned(rotation_vector(R), np.array(1.0)), R, atol=1e-14)
+    np.testing.assert_allclose(rotated(rotation_vector(R), np.array(1.0)), R, atol=1e-14)
     assert np.linalg.norm(rotation_vector(R)) == pytest.approx(angle, abs=1e-14)
 
 

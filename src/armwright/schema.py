@@ -21,10 +21,10 @@ from armwright.model.toml import FRAME_KEYS, PAYLOAD_KEYS, ROBOT_KEYS
 from armwright.model.units import FILE_QUANTITIES
 from armwright.model.visual import VISUAL_KEYS
 from armwright.scenario.events import EVENTS, event_keys
-from armwright.scenario.laws import COMMON_KEYS, FRICTION, LIMIT, NOISE, law_keys
-from armwright.scenario.motions import MOTIONS
-from armwright.scenario.parse import INTEGRATOR, LOADED, OF_PHASES, TOP
-from armwright.scenario.phases import PHASE
+from armwright.scenario.laws import COMMON_KEYS, FRICTION_PARAMETERS, LIMIT_PARAMETER, NOISE_PARAMETERS, law_keys
+from armwright.scenario.motions import MOTION_TYPES
+from armwright.scenario.parse import INTEGRATOR_KEYS, KEYS_OF_PHASES, ROBOT_TABLE_KEYS, SCENARIO_KEYS
+from armwright.scenario.phases import PHASE_KEYS
 from armwright.simulation.plan import integrator_names
 from armwright.sizing.sizing_file import SIZING_KEYS
 from armwright.sweep.design import DESIGN_METHODS
@@ -208,11 +208,11 @@ def trajectory(begun: bool = False, named: bool = False) -> Json:
     """A motion; `begun`, one that need not say where it begins; `named`, one that may have a name."""
     kinds = {
         name: (kind.keys, [key for key in kind.needed if not (begun and key == kind.begin)])
-        for name, kind in MOTIONS.items()
+        for name, kind in MOTION_TYPES.items()
     }
     meanings = {**MOVED, "name": (TEXT, "What tables and legends call it.")}
     made = _kinds("type", "Which motion it is (docs/simulation.md).", kinds, meanings, ("name",) if named else ())
-    for rule, kind in zip(made["allOf"], MOTIONS.values(), strict=True):
+    for rule, kind in zip(made["allOf"], MOTION_TYPES.values(), strict=True):
         if kind.one_of:
             rule["then"]["oneOf"] = [{"required": [key]} for key in kind.one_of]
     return made
@@ -248,11 +248,12 @@ def torque() -> Json:
         name: (tuple(known), [key for key, words in known.items() if words.required]) for name, known in laws.items()
     }
     rubbed, shaken = (
-        _table(known, {key: _law_parameter(words) for key, words in known.items()}) for known in (FRICTION, NOISE)
+        _table(known, {key: _law_parameter(words) for key, words in known.items()})
+        for known in (FRICTION_PARAMETERS, NOISE_PARAMETERS)
     )
     about = {
         **_law_parameters(laws),
-        "limit": _law_parameter(LIMIT),
+        "limit": _law_parameter(LIMIT_PARAMETER),
         "friction": (rubbed, "{viscous, coulomb, smooth}, which the drives must overcome."),
         "noise": (shaken, "{std, hold, seed}: random torques that are held for a while."),
     }
@@ -267,13 +268,13 @@ def event() -> Json:
 
 
 PAYLOAD = _table(PAYLOAD_KEYS, HELD, ["mass"])
-ROBOT: Json = {"anyOf": [TEXT, _table(LOADED, LOADING, ["file"])]}
+ROBOT: Json = {"anyOf": [TEXT, _table(ROBOT_TABLE_KEYS, LOADING, ["file"])]}
 
 
 def phase() -> Json:
     one = event()
     return _table(
-        PHASE,
+        PHASE_KEYS,
         {
             "name": (TEXT, "What it is called."),
             "duration": (ABOVE, "Seconds; by default as long as its trajectory lasts."),
@@ -285,9 +286,9 @@ def phase() -> Json:
     )
 
 
-def scenario(keys: Iterable[str] = TOP) -> Json:
+def scenario(keys: Iterable[str] = SCENARIO_KEYS) -> Json:
     """The keys of a scenario; with phases, these say some of them for themselves."""
-    apart = {"if": {"required": ["phase"]}, "then": {"properties": dict.fromkeys(OF_PHASES, False)}}
+    apart = {"if": {"required": ["phase"]}, "then": {"properties": dict.fromkeys(KEYS_OF_PHASES, False)}}
     return {**_table(keys, _scene()), **apart}
 
 
@@ -307,7 +308,7 @@ def _scene() -> dict[str, tuple[Json, str]]:
         "start": (NUMBER, "When it starts, seconds."),
         "smooth": (POSITIVE, "The speed within which the robot's dry friction rounds off, rad/s or m/s."),
         "stops": ({"anyOf": [FLAG, _table(STOPS, STOPS)]}, "Stops at the limits of the joints."),
-        "integrator": (_table(INTEGRATOR, {"method": method, **STEPPED}), "How it is integrated."),
+        "integrator": (_table(INTEGRATOR_KEYS, {"method": method, **STEPPED}), "How it is integrated."),
         "trajectory": (trajectory(), "Where it moves."),
         "torque": (torque(), "What drives it; by default computed torque along the trajectory."),
         "event": ({"type": "array", "items": event()}, "What ends it."),

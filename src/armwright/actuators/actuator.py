@@ -21,23 +21,23 @@ from armwright.algebra import Array
 from armwright.errors import InputError, ModelError
 from armwright.model.table_reader import Reader
 
-ABOVE, AT_LEAST, PART = "above zero", "zero or more", "above zero, at most 1"
+POSITIVE_VALUE, NON_NEGATIVE_VALUE, FRACTION_VALUE = "above zero", "zero or more", "above zero, at most 1"
 """What a number of an actuator may be."""
 
-HOT_COPPER = 0.00393
+COPPER_TEMPERATURE_COEFFICIENT = 0.00393
 """By how much the resistance of copper grows for each kelvin, at 20 degrees Celsius."""
 
-WIDEST = 0.5
+MAX_ROTOR_RADIUS = 0.5
 """Metres: no rotor is as if all of a motor were this far from its axis."""
 
-STRONGEST = 1000.0
+MAX_TORQUE_PER_MASS = 1000.0
 """Newton metres of a kilogram: several times what any motor has, with a gearbox of its own."""
 
-ROOM = 20.0
+DATA_SHEET_TEMPERATURE = 20.0
 """Degrees Celsius at which data sheets give resistances."""
 
 
-def _given(unit: str, may_be: str = ABOVE, default: Any = ...) -> Any:
+def _quantity(unit: str, may_be: str = POSITIVE_VALUE, default: Any = ...) -> Any:
     """A field for a number in a unit; without a default it must be given."""
     how = {"unit": unit, "may_be": may_be}
     return field(metadata=how) if default is ... else field(default=default, metadata=how)
@@ -53,26 +53,26 @@ class Motor:
     """
 
     name: str
-    rotor_inertia: float = _given("kg m^2", AT_LEAST)
-    peak_torque: float = _given("N m")
-    mass: float = _given("kg")
-    continuous_torque: float | None = _given("N m", default=None)
-    max_speed: float | None = _given("rad/s", default=None)
-    torque_constant: float | None = _given("N m/A", default=None)
-    resistance: float | None = _given("ohm", default=None)
-    voltage: float | None = _given("V", default=None)
-    peak_power: float | None = _given("W", default=None)
-    thermal_resistances: tuple[float, float] | None = _given("K/W", default=None)
-    thermal_times: tuple[float, float] | None = _given("s", default=None)
-    max_temperature: float | None = _given("degrees Celsius", default=None)
-    dry_friction: float | None = _given("N m", AT_LEAST, None)
-    viscous_friction: float | None = _given("N m s", AT_LEAST, None)
-    price: float | None = _given("any currency", AT_LEAST, None)
+    rotor_inertia: float = _quantity("kg m^2", NON_NEGATIVE_VALUE)
+    peak_torque: float = _quantity("N m")
+    mass: float = _quantity("kg")
+    continuous_torque: float | None = _quantity("N m", default=None)
+    max_speed: float | None = _quantity("rad/s", default=None)
+    torque_constant: float | None = _quantity("N m/A", default=None)
+    resistance: float | None = _quantity("ohm", default=None)
+    voltage: float | None = _quantity("V", default=None)
+    peak_power: float | None = _quantity("W", default=None)
+    thermal_resistances: tuple[float, float] | None = _quantity("K/W", default=None)
+    thermal_times: tuple[float, float] | None = _quantity("s", default=None)
+    max_temperature: float | None = _quantity("degrees Celsius", default=None)
+    dry_friction: float | None = _quantity("N m", NON_NEGATIVE_VALUE, None)
+    viscous_friction: float | None = _quantity("N m s", NON_NEGATIVE_VALUE, None)
+    price: float | None = _quantity("any currency", NON_NEGATIVE_VALUE, None)
     goes_with: tuple[str, ...] | None = None
     source: str = ""
 
     def __post_init__(self) -> None:
-        _check_made(self)
+        _check_part(self)
 
     @property
     def top_speed(self) -> float:
@@ -105,25 +105,25 @@ class Gearbox:
     """
 
     name: str
-    ratio: float = _given("turns per turn, or rad/m")
-    efficiency: float = _given("a part of 1", PART)
-    peak_torque: float = _given("N m or N")
-    mass: float = _given("kg", AT_LEAST)
-    inertia: float = _given("kg m^2", AT_LEAST)
-    efficiency_backward: float | None = _given("a part of 1", PART, None)
-    continuous_torque: float | None = _given("N m or N", default=None)
-    max_input_speed: float | None = _given("rad/s", default=None)
-    dry_friction: float | None = _given("N m", AT_LEAST, None)
-    viscous_friction: float | None = _given("N m s", AT_LEAST, None)
-    stiffness: float | None = _given("N m/rad or N/m", default=None)
-    backlash: float | None = _given("rad or m", AT_LEAST, None)
-    price: float | None = _given("any currency", AT_LEAST, None)
+    ratio: float = _quantity("turns per turn, or rad/m")
+    efficiency: float = _quantity("a part of 1", FRACTION_VALUE)
+    peak_torque: float = _quantity("N m or N")
+    mass: float = _quantity("kg", NON_NEGATIVE_VALUE)
+    inertia: float = _quantity("kg m^2", NON_NEGATIVE_VALUE)
+    efficiency_backward: float | None = _quantity("a part of 1", FRACTION_VALUE, None)
+    continuous_torque: float | None = _quantity("N m or N", default=None)
+    max_input_speed: float | None = _quantity("rad/s", default=None)
+    dry_friction: float | None = _quantity("N m", NON_NEGATIVE_VALUE, None)
+    viscous_friction: float | None = _quantity("N m s", NON_NEGATIVE_VALUE, None)
+    stiffness: float | None = _quantity("N m/rad or N/m", default=None)
+    backlash: float | None = _quantity("rad or m", NON_NEGATIVE_VALUE, None)
+    price: float | None = _quantity("any currency", NON_NEGATIVE_VALUE, None)
     goes_with: tuple[str, ...] | None = None
     linear: bool = False
     source: str = ""
 
     def __post_init__(self) -> None:
-        _check_made(self)
+        _check_part(self)
 
     @property
     def backward(self) -> float:
@@ -136,14 +136,14 @@ class Brake:
     """A brake on the shaft of a motor, which holds the arm when the power is off."""
 
     name: str
-    holding_torque: float = _given("N m")
-    mass: float = _given("kg", AT_LEAST)
-    inertia: float = _given("kg m^2", AT_LEAST)
-    price: float | None = _given("any currency", AT_LEAST, None)
+    holding_torque: float = _quantity("N m")
+    mass: float = _quantity("kg", NON_NEGATIVE_VALUE)
+    inertia: float = _quantity("kg m^2", NON_NEGATIVE_VALUE)
+    price: float | None = _quantity("any currency", NON_NEGATIVE_VALUE, None)
     source: str = ""
 
     def __post_init__(self) -> None:
-        _check_made(self)
+        _check_part(self)
 
 
 @dataclass(frozen=True)
@@ -151,17 +151,17 @@ class Cylinder:
     """A hydraulic cylinder: areas on the side of the head and of the rod, pressure, flow of its valve, stroke."""
 
     name: str
-    head_area: float = _given("m^2")
-    rod_area: float = _given("m^2")
-    pressure: float = _given("Pa")
-    flow: float = _given("m^3/s")
-    stroke: float = _given("m")
-    mass: float = _given("kg")
-    price: float | None = _given("any currency", AT_LEAST, None)
+    head_area: float = _quantity("m^2")
+    rod_area: float = _quantity("m^2")
+    pressure: float = _quantity("Pa")
+    flow: float = _quantity("m^3/s")
+    stroke: float = _quantity("m")
+    mass: float = _quantity("kg")
+    price: float | None = _quantity("any currency", NON_NEGATIVE_VALUE, None)
     source: str = ""
 
     def __post_init__(self) -> None:
-        _check_made(self)
+        _check_part(self)
 
     @property
     def push(self) -> float:
@@ -259,7 +259,7 @@ class CylinderLever:
         row = Reader(vars(self), lambda _key: "lever")
         try:
             for key in ("before", "on"):
-                _check_number(row, key, row.number(key), {"unit": "metres", "may_be": ABOVE})
+                _check_number(row, key, row.number(key), {"unit": "metres", "may_be": POSITIVE_VALUE})
             object.__setattr__(self, "angle", row.angle("angle"))
         except ModelError as error:
             raise InputError(str(error)) from None
@@ -304,20 +304,20 @@ class Hydraulic:
         return self.cylinder.price
 
 
-def combine(motor: Motor, gearbox: Gearbox) -> bool:
+def compatible(motor: Motor, gearbox: Gearbox) -> bool:
     """Whether a motor goes with a gearbox: each names the other, or says nothing."""
     pairs = ((motor, gearbox), (gearbox, motor))
     return all(one.goes_with is None or other.name in one.goes_with for one, other in pairs)
 
 
 Drive: TypeAlias = Actuator | Hydraulic
-Part = Motor | Gearbox | Brake | Cylinder
+ActuatorPart = Motor | Gearbox | Brake | Cylinder
 
-KINDS: dict[str, type[Part]] = {"motor": Motor, "gearbox": Gearbox, "brake": Brake, "cylinder": Cylinder}
+PART_TYPES: dict[str, type[ActuatorPart]] = {"motor": Motor, "gearbox": Gearbox, "brake": Brake, "cylinder": Cylinder}
 """What a catalogue has, by the name of its tables."""
 
 
-def check(kind: type[Part], row: Reader) -> None:
+def check(kind: type[ActuatorPart], row: Reader) -> None:
     """That what is written of a part is known, complete, and could be true; `row` names the place where it is not."""
     known = {f.name: f for f in fields(kind)}
     row.check_keys(known)
@@ -346,7 +346,7 @@ def check(kind: type[Part], row: Reader) -> None:
 
 def _check_number(row: Reader, name: str, value: float, meant: Mapping[str, Any]) -> None:
     unit, may_be = meant["unit"], meant["may_be"]
-    if value < 0 or (value == 0 and may_be != AT_LEAST) or (value > 1 and may_be == PART):
+    if value < 0 or (value == 0 and may_be != NON_NEGATIVE_VALUE) or (value > 1 and may_be == FRACTION_VALUE):
         row.fail(name, f"{name} = {value!r}: expected {unit}, {may_be}")
 
 
@@ -362,8 +362,11 @@ def _check_motor(row: Reader) -> None:
             "what it can do for ever is not known; expected continuous_torque, or how its winding warms up: "
             f"{', '.join(sorted(warms))}",
         )
-    if "max_temperature" in has and row.number("max_temperature") <= ROOM:
-        row.fail("max_temperature", f"max_temperature = {row.data['max_temperature']!r}: expected more than {ROOM:g}")
+    if "max_temperature" in has and row.number("max_temperature") <= DATA_SHEET_TEMPERATURE:
+        row.fail(
+            "max_temperature",
+            f"max_temperature = {row.data['max_temperature']!r}: expected more than {DATA_SHEET_TEMPERATURE:g}",
+        )
     _check_units(row, has)
     if "continuous_torque" in has and row.number("continuous_torque") > row.number("peak_torque"):
         row.fail(
@@ -376,9 +379,9 @@ def _check_motor(row: Reader) -> None:
 def _check_units(row: Reader, has: set[str]) -> None:
     """That numbers are not those of other units, as far as one of them tells it of another."""
     mass, inertia, peak = (row.number(key) for key in ("mass", "rotor_inertia", "peak_torque"))
-    if inertia > mass * WIDEST**2:
+    if inertia > mass * MAX_ROTOR_RADIUS**2:
         row.fail("rotor_inertia", f"rotor_inertia = {inertia!r} of a motor of {mass:g} kg; expected kg m^2, not g cm^2")
-    if peak > mass * STRONGEST:
+    if peak > mass * MAX_TORQUE_PER_MASS:
         row.fail("peak_torque", f"peak_torque = {peak!r} of a motor of {mass:g} kg; expected N m, not mN m")
     if {"max_speed", "voltage", "torque_constant"} <= has:
         fast = row.number("voltage") / row.number("torque_constant")
@@ -390,7 +393,7 @@ def _check_units(row: Reader, has: set[str]) -> None:
             )
 
 
-def _check_made(part: Part) -> None:
+def _check_part(part: ActuatorPart) -> None:
     """The same checks for a part made in Python."""
     kind = type(part).__name__
     try:

@@ -18,7 +18,7 @@ from armwright.model.table_reader import Reader
 from armwright.model.transforms import symmetric, tensor, triple
 from armwright.robot import Robot
 
-ROUNDING = 1e-9
+INERTIA_TOLERANCE = 1e-9
 """Relative: how far principal inertias may break the rule of the triangle by rounding."""
 
 
@@ -85,7 +85,7 @@ def fitted(
     links = list(robot.links)
     for name, drive in chosen.items():
         if masses and (place := places[name]).link >= 0:
-            links[place.link] = _loaded(links[place.link], drive.mass, place.point)
+            links[place.link] = _with_point_mass(links[place.link], drive.mass, place.point)
 
     def driven(joint: Any) -> Any:
         drive = chosen.get(joint.name)
@@ -121,13 +121,13 @@ def without_drives(robot: Robot, masses: Mapping[str, Any]) -> Robot:
         row = Reader({"mass": mass, "point": point}, lambda _key, name=name: f"without_drives, {name}")  # type: ignore[misc]
         try:
             taken = row.at_least_zero("mass", "kilograms")
-            links[name] = _lightened(links[name], taken, None if point is None else Vector(*row.triple("point")))
+            links[name] = _with_less_mass(links[name], taken, None if point is None else Vector(*row.triple("point")))
         except ModelError as error:
             raise InputError(str(error)) from None
     return replace(robot, links=tuple(links.values()))
 
 
-def _lightened(link: LinkModel, mass: float, point: Vector | None) -> LinkModel:
+def _with_less_mass(link: LinkModel, mass: float, point: Vector | None) -> LinkModel:
     """A link without a part of its mass, if what is left can be a body."""
     if mass >= link.mass > 0 or mass > link.mass:
         raise InputError(
@@ -136,9 +136,9 @@ def _lightened(link: LinkModel, mass: float, point: Vector | None) -> LinkModel:
     if point is None:
         part = 1.0 if link.mass == 0 else 1 - mass / link.mass
         return replace(link, mass=link.mass * part, inertia=tensor(symmetric(link.inertia) * part))
-    left = _loaded(link, -mass, point)
+    left = _with_point_mass(link, -mass, point)
     second = np.linalg.eigvalsh(np.array(left.inertia))
-    if second[0] < 0 or second[2] > (second[0] + second[1]) * (1 + ROUNDING):
+    if second[0] < 0 or second[2] > (second[0] + second[1]) * (1 + INERTIA_TOLERANCE):
         told = ", ".join(f"{x:.3g}" for x in second)
         raise InputError(
             f"without_drives: {link.name} without {mass:g} kg there would have principal inertias of {told} kg m^2, "
@@ -164,7 +164,7 @@ def by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dic
     return dict(drives)
 
 
-def _loaded(link: LinkModel, mass: float, point: Vector) -> LinkModel:
+def _with_point_mass(link: LinkModel, mass: float, point: Vector) -> LinkModel:
     """A link with a point mass on it."""
     own = Link(link.mass, Vector(*link.com), symmetric(link.inertia))
     both = composite([own, Link(mass, point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))])

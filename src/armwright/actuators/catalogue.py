@@ -10,13 +10,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from armwright.actuators.actuator import KINDS, Actuator, Brake, Cylinder, Gearbox, Motor, Part, check
+from armwright.actuators.actuator import PART_TYPES, Actuator, ActuatorPart, Brake, Cylinder, Gearbox, Motor, check
 from armwright.errors import InputError, ModelError, unknown
 from armwright.files import contents, write
 from armwright.model.table_reader import Reader
 from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 
-TOP = ("name", "source", "licence", *KINDS)
+TOP = ("name", "source", "licence", *PART_TYPES)
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,10 @@ class Catalogue:
 
     def __post_init__(self) -> None:
         for kind, parts in self.parts.items():
-            if not isinstance(parts, tuple) or not all(isinstance(part, KINDS[kind]) for part in parts):
-                raise InputError(f"catalogue {self.name!r} got {parts!r}; expected a tuple of {KINDS[kind].__name__}s")
+            if not isinstance(parts, tuple) or not all(isinstance(part, PART_TYPES[kind]) for part in parts):
+                raise InputError(
+                    f"catalogue {self.name!r} got {parts!r}; expected a tuple of {PART_TYPES[kind].__name__}s"
+                )
             twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
             if twice:
                 raise InputError(f"catalogue {self.name!r} has the {kind} {twice[0]!r} twice; give each its own name")
@@ -43,7 +45,7 @@ class Catalogue:
         return f"<Catalogue {self.name}: {len(self.motors)} motors, {len(self.gearboxes)} gearboxes>"
 
     @property
-    def parts(self) -> dict[str, tuple[Part, ...]]:
+    def parts(self) -> dict[str, tuple[ActuatorPart, ...]]:
         """All of it, by the names of tables."""
         return {"motor": self.motors, "gearbox": self.gearboxes, "brake": self.brakes, "cylinder": self.cylinders}
 
@@ -79,7 +81,7 @@ class Catalogue:
         return found
 
 
-def told(part: Part) -> dict[str, Any]:
+def told(part: ActuatorPart) -> dict[str, Any]:
     """What is known of a part, by the keys of its table; zeros are known."""
     return {key: x for key, x in vars(part).items() if x is not None and x is not False and x != ""}
 
@@ -134,7 +136,7 @@ def parse(text: str, file: str = "catalogue") -> Catalogue:
     top = Reader(data, lambda key: where("", 0, key) + "catalogue")
     top.check_keys(TOP)
     parts: dict[str, tuple[Any, ...]] = {}
-    for table, kind in KINDS.items():
+    for table, kind in PART_TYPES.items():
         rows = data.get(table, [])
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
             top.fail(table, f"write each {table} as a [[{table}]] table")
@@ -147,13 +149,13 @@ def parse(text: str, file: str = "catalogue") -> Catalogue:
         raise ModelError(f"{file}: {error}") from None
 
 
-def _part(kind: type[Part], table: str, index: int, row: Mapping[str, Any], where: Any) -> Part:
+def _part(kind: type[ActuatorPart], table: str, index: int, row: Mapping[str, Any], where: Any) -> ActuatorPart:
     """One table, its mistakes named with their line."""
     name = row.get("name", index + 1)
     return made(kind, Reader(row, lambda key: f"{where(table, index, key)}{table} {name!r}"))
 
 
-def made(kind: type[Part], row: Reader) -> Part:
+def made(kind: type[ActuatorPart], row: Reader) -> ActuatorPart:
     """The part that is written out in a row."""
     check(kind, row)
     given: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in row.data.items()}

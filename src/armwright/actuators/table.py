@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from armwright.actuators.actuator import KINDS, Actuator, CylinderLever, Drive, Hydraulic
+from armwright.actuators.actuator import PART_TYPES, Actuator, CylinderLever, Drive, Hydraulic
 from armwright.actuators.assignment import fitted
 from armwright.actuators.catalogue import Catalogue, made, named, read
 from armwright.errors import InputError, ModelError, UnknownNameError
@@ -25,10 +25,10 @@ from armwright.model.table_reader import Reader
 from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 from armwright.robot import Robot
 
-Where = Callable[[str | None], str]
+PlaceName = Callable[[str | None], str]
 
-TOP = ("catalogue", "in_links")
-ELECTRIC, HYDRAULIC = ("motor", "gearbox", "brake", "mount"), ("cylinder", "lever", "mount")
+TABLE_KEYS = ("catalogue", "in_links")
+ELECTRIC_KEYS, HYDRAULIC_KEYS = ("motor", "gearbox", "brake", "mount"), ("cylinder", "lever", "mount")
 
 
 def with_file(robot: Robot, path: str | Path) -> Robot:
@@ -48,15 +48,15 @@ def with_file(robot: Robot, path: str | Path) -> Robot:
     return with_table(robot, parse_toml(text, file), where, Path(path).parent)
 
 
-def with_table(robot: Robot, data: Mapping[str, Any], where: Where, folder: Path = Path()) -> Robot:
+def with_table(robot: Robot, data: Mapping[str, Any], where: PlaceName, folder: Path = Path()) -> Robot:
     """The robot with the actuators that a table says; `where(key)` names a place for messages.
 
     Where the robot says a smaller largest torque or speed than an actuator allows, that stays. A rotor of its own
     beside one of an actuator is an error.
     """
     top, names = Reader(data, where), [joint.name for joint in robot.joints]
-    top.check_keys((*TOP, *names))
-    book = _book(top, folder)
+    top.check_keys((*TABLE_KEYS, *names))
+    book = _catalogue(top, folder)
     chosen = {name: _drive(top, name, book) for name in names if name in data}
     for joint in robot.joints:
         if joint.rotor_inertia and joint.name in chosen:
@@ -82,7 +82,7 @@ def with_table(robot: Robot, data: Mapping[str, Any], where: Where, folder: Path
     return replace(equipped.map_joints(limited), source=source)
 
 
-def _book(top: Reader, folder: Path) -> Catalogue:
+def _catalogue(top: Reader, folder: Path) -> Catalogue:
     name = top.text("catalogue", "typical")
     beside = folder / name
     try:
@@ -97,7 +97,7 @@ def _drive(top: Reader, joint: str, book: Catalogue) -> Drive:
     if not isinstance(data, Mapping):
         top.fail(joint, f'{joint} = {data!r}: expected {{motor = "...", gearbox = "..."}} or {{cylinder = "..."}}')
     row = Reader(data, lambda _key: f"{top.where(joint)}, {joint}")
-    row.check_keys(HYDRAULIC if "cylinder" in data else ELECTRIC)
+    row.check_keys(HYDRAULIC_KEYS if "cylinder" in data else ELECTRIC_KEYS)
     mount = data.get("mount", {"link": "", "point": ()})
     if not isinstance(mount, Mapping) or set(mount) != {"link", "point"}:
         row.fail("mount", f'mount = {mount!r}: expected {{link = "...", point = [x, y, z]}}')
@@ -111,7 +111,7 @@ def _part(kind: str, row: Reader, book: Catalogue) -> Any:
     """A part by its name, or written out."""
     said = row.need(kind)
     if isinstance(said, Mapping):
-        return made(KINDS[kind], Reader(said, lambda _key: f"{row.where(None)}: {kind}"))
+        return made(PART_TYPES[kind], Reader(said, lambda _key: f"{row.where(None)}: {kind}"))
     try:
         return named(kind, row.text(kind, ""), book.parts[kind])
     except UnknownNameError as error:

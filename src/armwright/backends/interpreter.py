@@ -29,9 +29,9 @@ from armwright.graph.interpret import interpret
 from armwright.graph.printing import listing
 from armwright.graph.program import Equations, FinalState, FinalStateJacobian, Integration, Program
 from armwright.integrate import events
-from armwright.integrate.control import Gains, Rule, mean_square
-from armwright.integrate.march import nowhere_else
-from armwright.integrate.runge_kutta import Adaptive, Increments, Scheme
+from armwright.integrate.control import Gains, StepRule, mean_square
+from armwright.integrate.march import no_projection
+from armwright.integrate.runge_kutta import Adaptive, IncrementStepper, RungeKuttaStepper
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError
 from armwright.integrate.tableaus import Steps
@@ -256,11 +256,11 @@ class InterpretedRollout(HostRollout):
 
         return call
 
-    def _scheme(self, fields: Mapping[str, Any], i: int) -> Scheme:
+    def _scheme(self, fields: Mapping[str, Any], i: int) -> RungeKuttaStepper:
         """The method applied to the derivative of one rollout."""
         _, scalars = state("y", np.zeros(1, self.dtype))
-        project = self._layout.unit if self._layout.unit_vectors else nowhere_else
-        made = Scheme if self._program.sizes[0] == 1 else Increments
+        project = self._layout.unit if self._layout.unit_vectors else no_projection
+        made = RungeKuttaStepper if self._program.sizes[0] == 1 else IncrementStepper
         return made(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
 
     def _watched(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.Watch | None:
@@ -279,7 +279,9 @@ class InterpretedRollout(HostRollout):
         _, scalars = state("y", np.zeros(1, self.dtype))
         return events.Watch(listed, scalars, t, y)
 
-    def _passed(self, watch: events.Watch | None, step: events.Step, fields: Mapping[str, Any], i: int) -> bool:
+    def _passed(
+        self, watch: events.Watch | None, step: events.IntegrationStep, fields: Mapping[str, Any], i: int
+    ) -> bool:
         """Whether an event ends a rollout within a step: then it is there from now on."""
         try:
             found, ended_by = watch.passed(step) if watch is not None else ([], [])
@@ -337,7 +339,7 @@ class InterpretedRollout(HostRollout):
         """Where record r is kept."""
         return r if fields["rows"] else 0
 
-    def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
+    def _fixed(self, scheme: RungeKuttaStepper, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many equal steps as `substeps` says."""
         watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
         stepped = self._stepped(fields, i)
@@ -362,11 +364,11 @@ class InterpretedRollout(HostRollout):
             look(t, y)
         fields["y"][:, i], fields["t"][i] = y, t
 
-    def _adaptive(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
+    def _adaptive(self, scheme: RungeKuttaStepper, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many steps as it needs for its error to stay below the tolerance."""
         option = dict(zip(STEP_OPTIONS, fields["options"].tolist(), strict=True))
         norm = mean_square(scheme.scalars, option["rtol"], option["atol"], self._layout.controlled)
-        rule = Rule(Gains(**{name: option[name] for name in STEP_OPTIONS[3:]}), norm, order=1)
+        rule = StepRule(Gains(**{name: option[name] for name in STEP_OPTIONS[3:]}), norm, order=1)
         rule.before, rule.held = float(fields["previous_error"][i]), bool(fields["rejected_last"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
         watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)

@@ -17,8 +17,15 @@ from armwright.cli.scenario_tables import LIMIT_KEYS, table_in, time_optimal_tab
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.scenario import MOTIONS
-from armwright.scenario.picking import FALL, Pace, home, pace, picked_and_placed, picking_pace
+from armwright.scenario import MOTION_TYPES
+from armwright.scenario.default_motion import (
+    FALL_DURATION,
+    MotionSpeed,
+    home,
+    pace,
+    pick_and_place_scenario,
+    pick_and_place_speed,
+)
 from armwright.simulation.stiff_friction import method_for
 from armwright.torque import LAWS
 from armwright.trajectory import quintic
@@ -81,9 +88,9 @@ def choose_motion(arm: Robot, flags: MotionFlags, changes: Mapping[str, Any]) ->
         return _to_position(arm, flags, [home(arm) if begin is None else begin, end], seconds, limits, left)
     if falls:
         q0 = home(arm) if begin is None else begin
-        chosen = {"method": method_for(arm, np.array(q0), seconds or FALL)}
+        chosen = {"method": method_for(arm, np.array(q0), seconds or FALL_DURATION)}
         how = {} if "integrator" in changes else {"integrator": chosen}
-        return ChosenMotion({"duration": FALL, "q0": q0, **how}, left)
+        return ChosenMotion({"duration": FALL_DURATION, "q0": q0, **how}, left)
     if begin is not None and not arm.balls:
         raise InputError("--from says where a motion begins; expected --to as well, or --law free")
     return _picking(arm, flags, seconds, limits, left)
@@ -125,21 +132,21 @@ def _picking(
             raise InputError(
                 f"{flag}: {arm.name} has no motion to follow: it falls, as q has quaternions; fix its base"
             )
-        text, told = picked_and_placed(arm, seconds), ""
+        text, told = pick_and_place_scenario(arm, seconds), ""
     elif flags.fastest:
-        tables = tomllib.loads(picked_and_placed(arm, 1.0))
+        tables = tomllib.loads(pick_and_place_scenario(arm, 1.0))
         return ChosenMotion(
             {**tables, "trajectory": time_optimal_table({"along": tables["trajectory"]}, limits, flags.reserve)}, left
         )
     else:
-        lasts, how = _chosen_duration(arm, flags, seconds, picking_pace)
-        text, told = picked_and_placed(arm, lasts), f"pick and place, {lasts:g} s{how}"
+        lasts, how = _chosen_duration(arm, flags, seconds, pick_and_place_speed)
+        text, told = pick_and_place_scenario(arm, lasts), f"pick and place, {lasts:g} s{how}"
     return ChosenMotion(tomllib.loads(text), left, text, told)
 
 
 def _motion_of_type(arm: Robot, changes: Mapping[str, Any], said: Mapping[str, Any]) -> ChosenMotion:
     """A motion whose type --set says: unless it says more, it begins at home and lasts as long as --duration says."""
-    kind = MOTIONS.get(str(said.get("type")))
+    kind = MOTION_TYPES.get(str(said.get("type")))
     own: dict[str, Any] = {}
     rest = dict(changes)
     if kind is not None and kind.begin == "from" and "from" not in said and "to" in said:
@@ -153,7 +160,7 @@ def _chosen_duration(arm: Robot, flags: MotionFlags, seconds: float | None, pace
     """How long a motion takes, and how that was chosen; with a payload, also how long it would take without."""
     if seconds is not None:
         return seconds, ""
-    chosen: Pace = paced(arm)
+    chosen: MotionSpeed = paced(arm)
     if flags.most_payload and chosen.limit:
         return PAYLOAD_SLOWDOWN * chosen.duration, f", half as brisk as {chosen.limit} allows (--duration says another)"
     empty = paced(arm.without_payload()).duration if arm.payload is not None else chosen.duration

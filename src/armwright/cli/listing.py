@@ -17,7 +17,7 @@ from armwright.model.records import Frame
 from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.names import shown, tidy
 from armwright.rules import Problem
-from armwright.trajectory.line import rotation_vector
+from armwright.trajectory.cartesian import rotation_vector
 
 
 def list_robots(json: JSON_OPTION = False) -> None:

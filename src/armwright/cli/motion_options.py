@@ -22,7 +22,7 @@ from armwright.errors import InputError
 from armwright.load import packaged
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
-from armwright.scenario.parse import MOVING, merged
+from armwright.scenario.parse import MOTION_KEYS, merged
 from armwright.simulation.plan import integrator_names
 from armwright.torque import LAWS
 
@@ -286,8 +286,8 @@ class MotionRequest:
         changes = self.flags.changes
         held = [name for name in ("payload", "gravity") if getattr(self.robot, name)]
         said = {key: x for key, x in data.items() if key not in held}
-        still = not set(MOVING) & set(data)
-        alone = still and bool(set(MOVING) & set(changes) or self.flags.fastest or self.flags.most_payload)
+        still = not set(MOTION_KEYS) & set(data)
+        alone = still and bool(set(MOTION_KEYS) & set(changes) or self.flags.fastest or self.flags.most_payload)
         if self.flags.fastest and not still:
             said, changes = time_optimal_scenario(said, changes, self.reserve)
         whole = said if alone else with_changes(said, changes)

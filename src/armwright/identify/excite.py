@@ -33,8 +33,8 @@ from armwright.identify.columns import regressor
 from armwright.identify.vector import parameters
 from armwright.progress import progress_callback
 from armwright.robot import Robot
-from armwright.trajectory.base import OneFormula, Traced
-from armwright.trajectory.inputs import numbers, one_per_joint, positive, seconds
+from armwright.trajectory.argument_checks import numbers, one_per_joint, positive, seconds
+from armwright.trajectory.motion_base import OneFormula, Traced
 
 STEP = 1e-5  # of the differences, for coefficients of size one
 DENSE = 4001  # samples in which the peaks of the final motion are looked for

@@ -22,13 +22,13 @@ from armwright.errors import InputError, unknown
 from armwright.integrate.scalars import Scalars
 from armwright.integrate.tableaus import Tableau
 
-STRETCH = 1.01
+MAX_STEP_EXTENSION = 1.01
 """A step may be so much longer if it then ends at a stop: what would be left of the way is not worth a step."""
 
-ROUNDED = 1 + 1e-12
+STEP_ROUNDING = 1 + 1e-12
 """By as much the longest step may be exceeded, so that a whole number of them fits between two stops."""
 
-SMALLEST, FORGIVEN = 1e-10, 1e-4
+MIN_ERROR_RATIO, MIN_PREVIOUS_RATIO = 1e-10, 1e-4
 """Ratios below count as these: that of a step, and that of the step before."""
 
 
@@ -74,7 +74,7 @@ class Gains:
 Norm = Callable[[Array, Array, Array], float]
 
 
-class Rule:
+class StepRule:
     """How steps are chosen: the size of an error, and the memory of what was tried.
 
     `before` and `held` (whether the last try was rejected) may be set, to go on where a run was left.
@@ -82,7 +82,7 @@ class Rule:
 
     def __init__(self, gains: Gains, norm: Norm, order: int) -> None:
         self.gains, self.norm, self.order = gains, norm, order
-        self.before, self.held = FORGIVEN, False
+        self.before, self.held = MIN_PREVIOUS_RATIO, False
 
     def ratio(self, errors: Sequence[Array], y: Array, y_end: Array) -> float:
         """The size of an error estimate; two are combined to e^2 / sqrt(e^2 + 0.01 e2^2), as in Hairer's DOP853."""
@@ -97,21 +97,21 @@ class Rule:
         if not ratio <= 1:
             self.held = True
             return max(g.shrink, g.safety * ratio**-g.retry) if math.isfinite(ratio) else g.shrink
-        size = max(ratio, SMALLEST)
+        size = max(ratio, MIN_ERROR_RATIO)
         factor: float = g.safety * size**-g.alpha * self.before**g.beta
         most = g.hold if self.held else g.grow
         self.held = False
         if whole:
-            self.before = max(ratio, FORGIVEN)
+            self.before = max(ratio, MIN_PREVIOUS_RATIO)
         return min(max(factor, g.shrink), most)
 
 
-def ahead(left: float, h: float, longest: float) -> tuple[float, bool, bool]:
+def next_length(left: float, h: float, longest: float) -> tuple[float, bool, bool]:
     """How far to go if a stop is `left` away: the length, whether it ends there, and whether it is shorter than h.
 
     What is left before a stop is never very short: of less than two steps half is gone.
     """
-    if left <= min(STRETCH * h, ROUNDED * longest):
+    if left <= min(MAX_STEP_EXTENSION * h, STEP_ROUNDING * longest):
         return left, True, left < h
     return (left / 2, False, True) if left < 2 * h else (h, False, False)
 
@@ -129,7 +129,7 @@ def mean_square(scalars: Scalars, rtol: Any, atol: Any, controlled: int) -> Norm
     return norm
 
 
-def largest(scalars: Scalars, tolerance: Any, controlled: int) -> Norm:
+def largest_ratio(scalars: Scalars, tolerance: Any, controlled: int) -> Norm:
     """The largest of the first `controlled` entries over its tolerance, one for all in Machado and Galhano's LTE."""
     allowed = tolerance if np.ndim(tolerance) == 0 else tolerance[:controlled]
 
@@ -139,7 +139,7 @@ def largest(scalars: Scalars, tolerance: Any, controlled: int) -> Norm:
     return norm
 
 
-RULES: dict[str, Callable[[Tableau], Gains]] = {
+STEP_RULES: dict[str, Callable[[Tableau], Gains]] = {
     "pi": Gains.pi,
     "machado": Gains.machado,
     "machado_consistent": lambda tableau: Gains.machado(tableau, consistent=True),
@@ -155,10 +155,10 @@ def find_rule(
     atol: ArrayLike,
     size: int,
     controlled: int | None = None,
-) -> Rule:
+) -> StepRule:
     """A rule for a state of this size, of which the first `controlled` entries count in the error (None: all)."""
-    if name not in RULES:
-        raise unknown("step rule", name, RULES)
+    if name not in STEP_RULES:
+        raise unknown("step rule", name, STEP_RULES)
     relative, absolute = tolerances(scalars, rtol, atol, size)
     coarse = float(np.finfo(scalars.dtype).eps) if not scalars.objects else scalars.eps
     if name == "pi" and float(np.min(relative)) < coarse:
@@ -166,12 +166,12 @@ def find_rule(
             f"rtol = {rtol!r} is finer than {scalars.dtype} numbers are ({coarse:.1e}); give a larger rtol, or a state "
             "of finer numbers: float64, or mpmath.mpf with enough digits"
         )
-    count = counting(size, controlled)
-    norm = mean_square(scalars, relative, absolute, count) if name == "pi" else largest(scalars, relative, count)
-    return Rule(RULES[name](tableau), norm, tableau.estimate_order)
+    count = controlled_entries(size, controlled)
+    norm = mean_square(scalars, relative, absolute, count) if name == "pi" else largest_ratio(scalars, relative, count)
+    return StepRule(STEP_RULES[name](tableau), norm, tableau.estimate_order)
 
 
-def counting(size: int, controlled: int | None) -> int:
+def controlled_entries(size: int, controlled: int | None) -> int:
     """How many of the entries of a state count in its error."""
     if controlled is not None and (not isinstance(controlled, Integral) or not 1 <= controlled <= size):
         raise InputError(f"controlled = {controlled!r}: expected 1 to {size}, how many entries of y count in the error")

@@ -59,7 +59,7 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class IntegrationStep:
     """An accepted step, and the state at any time within it."""
 
     t: Any
@@ -95,10 +95,10 @@ def _checked(events: Iterable[Event] | Event) -> tuple[Event, ...]:
     return listed
 
 
-JUST_INSIDE, JUST_INSIDE_COARSE, COARSE = 2.0**-20, 2.0**-11, 1e-10
-"""The parts of a step over which slopes of events are found, the second where rounding is above `COARSE`."""
+JUST_INSIDE, JUST_INSIDE_COARSE, COARSE_ROUNDING = 2.0**-20, 2.0**-11, 1e-10
+"""The parts of a step over which slopes of events are found, the second where rounding is above `COARSE_ROUNDING`."""
 
-MOST_PIECES = 3**6
+MAX_EVENT_INTERVALS = 3**6
 """Into so many pieces a step is divided at most."""
 
 
@@ -110,10 +110,10 @@ class _Point(NamedTuple):
     slope: Any
 
 
-FEW_UNCLEAR = 8
+MAX_UNCLEAR_INTERVALS = 8
 """So many of them may have a corner, which is no reason to warn."""
 
-BENT, NEAR = 0.05, 4.0
+MAX_CUBIC_DEVIATION, ZERO_DISTANCE_RATIO = 0.05, 4.0
 """The part of its extent by which a function may differ from a cubic within; and how many times that must be its
 distance from zero, if it is to be none."""
 
@@ -136,7 +136,7 @@ def tangled(values: Sequence[Any], begin: Any, end: Any) -> bool:
         abs(27 * second - sum(k * x for k, x in zip(reversed(THIRD), points, strict=True))),
     )
     wide = 27 * (max(points) - min(points))
-    return bool(off > BENT * wide and NEAR * off > 27 * min(map(abs, values)))
+    return bool(off > MAX_CUBIC_DEVIATION * wide and ZERO_DISTANCE_RATIO * off > 27 * min(map(abs, values)))
 
 
 THIRD = (8, 12, 6, 1)
@@ -156,9 +156,9 @@ class Watch:
     @property
     def _share(self) -> float:
         """The part of a step over which slopes are found."""
-        return JUST_INSIDE if float(self.scalars.eps) < COARSE else JUST_INSIDE_COARSE
+        return JUST_INSIDE if float(self.scalars.eps) < COARSE_ROUNDING else JUST_INSIDE_COARSE
 
-    def passed(self, step: Step) -> tuple[list[Occurrence], list[str]]:
+    def passed(self, step: IntegrationStep) -> tuple[list[Occurrence], list[str]]:
         """What happened in the step, in order, and the names of the events that end the integration with the last."""
         found: list[tuple[Any, int]] = []
         near = step.look_within(self._share)
@@ -193,7 +193,7 @@ class Watch:
         ended_by = [self.events[place].title for _, place in found[last:] if self.left[place] == 0]
         return [Occurrence(self.events[place].title, t, step.at(t)) for t, place in found], ended_by
 
-    def _pieces(self, event: Event, step: Step, start: _Point, end: _Point) -> list[tuple[_Point, _Point]]:
+    def _pieces(self, event: Event, step: IntegrationStep, start: _Point, end: _Point) -> list[tuple[_Point, _Point]]:
         """The pieces of a step within which an event happens once at most."""
         waiting, found, unclear = [(start, end)], list[tuple[_Point, _Point]](), 0
         while waiting:
@@ -202,16 +202,16 @@ class Watch:
             points = (a, *(self._point(event, step, a.t + (b.t - a.t) * k / 3) for k in (1, 2)), b)
             if not tangled([point.value for point in points], a.slope * part, b.slope * part):
                 found.append((a, b))
-            elif part * MOST_PIECES > 2:
+            elif part * MAX_EVENT_INTERVALS > 2:
                 waiting += reversed(list(pairwise(points)))
             else:
                 found += pairwise(points)
                 unclear += 1
-        if unclear > FEW_UNCLEAR:
+        if unclear > MAX_UNCLEAR_INTERVALS:
             self._warn(event, step.t)
         return found
 
-    def _point(self, event: Event, step: Step, t: Any) -> _Point:
+    def _point(self, event: Event, step: IntegrationStep, t: Any) -> _Point:
         """An event within a step, with its slope per length of the step."""
         value, later = (self._value(event, at, step.at(at)) for at in (t, t + (step.t_end - step.t) * self._share))
         return _Point(t, value, (later - value) / self._share)
@@ -221,8 +221,8 @@ class Watch:
         if event not in self._told:
             self._told.append(event)
             warnings.warn(
-                f"event {event.title!r} turns more than once in {1 / MOST_PIECES:.1g} of the step from t = {t}: some "
-                "of its crossings may not be seen; expected a smaller max_step= or step=",
+                f"event {event.title!r} turns more than once in {1 / MAX_EVENT_INTERVALS:.1g} of the step from "
+                f"t = {t}: some of its crossings may not be seen; expected a smaller max_step= or step=",
                 SimulationWarning,
                 stacklevel=2,
             )
@@ -249,10 +249,10 @@ class Watch:
             raise IntegrationError(f"event {event.title!r} gave {value} at t = {t}; expected a finite number", t, y)
         return number
 
-    def _located(self, event: Event, step: Step, start: tuple[Any, Any], end: tuple[Any, Any]) -> Any:
+    def _located(self, event: Event, step: IntegrationStep, start: tuple[Any, Any], end: tuple[Any, Any]) -> Any:
         return crossing(lambda t: self._value(event, t, step.at(t)), start, end, self._width(step))
 
-    def _width(self, step: Step) -> Any:
+    def _width(self, step: IntegrationStep) -> Any:
         """How closely a crossing is located."""
         return 2 * self.scalars.number(self.scalars.eps) * max(abs(step.t), abs(step.t_end), abs(step.t_end - step.t))
 

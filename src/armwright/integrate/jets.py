@@ -27,7 +27,7 @@ from armwright.graph.angles import written_out
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 from armwright.integrate import march
-from armwright.integrate.events import Event, Step
+from armwright.integrate.events import Event, IntegrationStep
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
@@ -72,7 +72,7 @@ def _integral(w: Series, u: Series, k: int) -> Scalar:
     return total(j * u[j] * w[k - j] for j in range(1, k + 1)) / k
 
 
-RULES: dict[str, Callable[..., Scalar]] = {
+SERIES_RULES: dict[str, Callable[..., Scalar]] = {
     "add": lambda k, w, u, v: u[k] + v[k],
     "sub": lambda k, w, u, v: u[k] - v[k],
     "neg": lambda k, w, u: -u[k],
@@ -104,7 +104,7 @@ class _Sweeps:
             return 0 if k else node.value
         if node.op in ("sin", "cos"):
             return self._turned(node.args[0].index, k)[node.op == "cos"][k]
-        return RULES[node.op](k, self.series[node.index], *(self.series[x.index] for x in node.args))
+        return SERIES_RULES[node.op](k, self.series[node.index], *(self.series[x.index] for x in node.args))
 
     def _turned(self, angle: int, k: int) -> tuple[Series, Series]:
         """Sine and cosine of an angle: the derivative of each is the other, so they go together."""
@@ -173,7 +173,7 @@ def solve_jets(
     step: Any,
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
-    max_steps: int = march.MAX_STEPS,
+    max_steps: int = march.MAX_INTEGRATION_STEPS,
     on_step: march.OnStep | None = None,
 ) -> Solution:
     """Return the solution of y' = program(t, y) by Taylor polynomials of these orders in steps of this length.
@@ -184,7 +184,7 @@ def solve_jets(
     y, scalars = state("y0", y0)
     _check(program, y.size)
     each = _weights(orders, y.size)
-    way, counts = march.Way(scalars, t0, t1, times), Statistics()
+    way, counts = march.TimeSpan(scalars, t0, t1, times), Statistics()
     steps = partial(_steps, program, each, scalars, counts, way.start, y, way.fixed(step, max_steps))
     return way.follow(steps, y, counts, events, on_step)
 
@@ -197,7 +197,7 @@ def _steps(
     t: Any,
     y: Array,
     stops: Iterable[Any],
-) -> Iterator[Step]:
+) -> Iterator[IntegrationStep]:
     for stop in stops:
         counts.evaluations += 1
         try:
@@ -210,7 +210,7 @@ def _steps(
         if not scalars.finite(y_end):
             raise IntegrationError(f"the series is not finite from t = {t} to {stop}; take a smaller step", t, y)
         counts.accepted += 1
-        yield Step(t, y, stop, y_end, at)
+        yield IntegrationStep(t, y, stop, y_end, at)
         t, y = stop, y_end
 
 
@@ -250,7 +250,7 @@ def _check(program: Program, size: int | None = None, numbers: int = 0) -> None:
             f"the program has arguments of the sizes {program.sizes} and {len(program.outputs)} outputs; expected t "
             f"(1), y ({m}){f', {numbers} open numbers' if numbers else ''} and {m} outputs, the derivatives of y"
         )
-    strange = sorted({node.op for node in program.nodes} - {*RULES, "sin", "cos", "constant", "input"})
+    strange = sorted({node.op for node in program.nodes} - {*SERIES_RULES, "sin", "cos", "constant", "input"})
     if strange:
         raise InputError(
             f"the program uses {', '.join(strange)}, which has no Taylor series here: take a Runge-Kutta method, "

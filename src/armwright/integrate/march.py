@@ -11,7 +11,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.integrate.events import Event, Step, Watch
+from armwright.integrate.events import Event, IntegrationStep, Watch
 from armwright.integrate.scalars import Scalars
 from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics, Stopped
 
@@ -21,7 +21,7 @@ Project = Callable[[Array], Array]
 """Brings a state back to where all states lie, such as a quaternion to unit length; it moves none that lies there."""
 
 
-def nowhere_else(y: Array) -> Array:
+def no_projection(y: Array) -> Array:
     """The projection where states may lie anywhere."""
     return y
 
@@ -56,10 +56,10 @@ class Record:
         return Solution(np.array(self.t, dtype), y, replace(counts), tuple(self.events), status, message)
 
 
-MAX_STEPS = 1_000_000
+MAX_INTEGRATION_STEPS = 1_000_000
 
 
-class Way:
+class TimeSpan:
     """From where to where an integration goes, forwards (sign 1) or backwards, and where there is output."""
 
     def __init__(self, scalars: Scalars, t0: Any, t1: Any, times: Any) -> None:
@@ -132,7 +132,7 @@ class Way:
 
     def follow(
         self,
-        steps: Callable[[], Iterator[Step]],
+        steps: Callable[[], Iterator[IntegrationStep]],
         y: Array,
         counts: Statistics,
         events: Iterable[Event],

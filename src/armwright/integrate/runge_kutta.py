@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate import control, march
-from armwright.integrate.events import Event, Step
+from armwright.integrate.events import Event, IntegrationStep
 from armwright.integrate.integrators import method as find
 from armwright.integrate.integrators import methods
 from armwright.integrate.scalars import Scalars, state
@@ -30,11 +30,11 @@ from armwright.integrate.tableaus import Steps, Tableau
 
 Derivative = Callable[..., ArrayLike]
 
-WALL = 200
+STALL_FACTOR = 200
 """By how much more than rounding a step must be where the next one is not finite, so that the state still moves."""
 
 
-class Scheme:
+class RungeKuttaStepper:
     """A tableau in the numbers of the state, applied to a derivative; `project` is done at the end of every step."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Scheme:
         steps: Steps,
         scalars: Scalars,
         size: int,
-        project: march.Project = march.nowhere_else,
+        project: march.Project = march.no_projection,
     ) -> None:
         self.derivative, self.scalars, self.shape, self.project = derivative, scalars, (size,), project
         self.fsal, self.c = steps.fsal, steps.c
@@ -87,16 +87,16 @@ class Scheme:
             raise IntegrationError(f"the derivative is not finite between t = {t} and {time}", t, y)
         return self.project(np.asarray(y + (time - t) * self.b.dot(k)))
 
-    def step(self, t: Any, y: Array, first: Array, t_end: Any, y_end: Array) -> Step:
+    def step(self, t: Any, y: Array, first: Array, t_end: Any, y_end: Array) -> IntegrationStep:
         self.counts.accepted += 1
-        return Step(t, y, t_end, y_end, partial(self.at, t, y, first), first)
+        return IntegrationStep(t, y, t_end, y_end, partial(self.at, t, y, first), first)
 
     def next_first(self, k: Array) -> Array | None:
         """The first derivative of the next step, where the last one of this step is that: not where it is projected."""
-        return k[-1] if self.fsal and self.project is march.nowhere_else else None
+        return k[-1] if self.fsal and self.project is march.no_projection else None
 
 
-class Increments(Scheme):
+class IncrementStepper(RungeKuttaStepper):
     """Steps of one function (t, h, y) -> (y(t + h) - y) / h in place of a derivative: Euler's method takes them."""
 
     def slope(self, t: Any, y: Array, out: Array) -> Array:
@@ -120,14 +120,14 @@ def solve_increments(
     step: Any,
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
-    max_steps: int = march.MAX_STEPS,
+    max_steps: int = march.MAX_INTEGRATION_STEPS,
     on_step: march.OnStep | None = None,
-    project: march.Project = march.nowhere_else,
+    project: march.Project = march.no_projection,
 ) -> Solution:
     """Return the solution by fixed steps y + h increment(t, h, y), as `solve` gives it with `step`."""
     y, scalars = state("y0", y0)
-    way = march.Way(scalars, t0, t1, times)
-    scheme = Increments(increment, Steps(((),), (1.0,), (0.0,)), scalars, y.size, project)
+    way = march.TimeSpan(scalars, t0, t1, times)
+    scheme = IncrementStepper(increment, Steps(((),), (1.0,), (0.0,)), scalars, y.size, project)
     steps = partial(_fixed, scheme, way.start, y, way.fixed(step, max_steps))
     return way.follow(steps, y, scheme.counts, events, on_step)
 
@@ -148,9 +148,9 @@ def solve(
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
     controlled: int | None = None,
-    max_steps: int = march.MAX_STEPS,
+    max_steps: int = march.MAX_INTEGRATION_STEPS,
     on_step: march.OnStep | None = None,
-    project: march.Project = march.nowhere_else,
+    project: march.Project = march.no_projection,
 ) -> Solution:
     """The solution of y' = derivative(t, y) from y(t0) = y0 to t1, which may be earlier than t0.
 
@@ -168,9 +168,9 @@ def solve(
     """
     tableau = find(method) if not isinstance(method, Tableau) else method
     y, scalars = state("y0", y0)
-    way = march.Way(scalars, t0, t1, times)
-    scheme = Scheme(derivative, tableau.exact(scalars.number).steps(), scalars, y.size, project)
-    steps: Callable[[], Iterator[Step]]
+    way = march.TimeSpan(scalars, t0, t1, times)
+    scheme = RungeKuttaStepper(derivative, tableau.exact(scalars.number).steps(), scalars, y.size, project)
+    steps: Callable[[], Iterator[IntegrationStep]]
     if step is not None:
         steps = partial(_fixed, scheme, way.start, y, way.fixed(step, max_steps))
     elif not tableau.adaptive:
@@ -185,7 +185,7 @@ def solve(
     return way.follow(steps, y, scheme.counts, events, on_step)
 
 
-def _fixed(scheme: Scheme, t: Any, y: Array, stops: Iterable[Any]) -> Iterator[Step]:
+def _fixed(scheme: RungeKuttaStepper, t: Any, y: Array, stops: Iterable[Any]) -> Iterator[IntegrationStep]:
     first = None
     for stop in stops:
         if first is None:
@@ -207,11 +207,16 @@ class Adaptive:
     """
 
     def __init__(
-        self, scheme: Scheme, rule: control.Rule, max_steps: int, first_step: float = 0.0, max_step: float = math.inf
+        self,
+        scheme: RungeKuttaStepper,
+        rule: control.StepRule,
+        max_steps: int,
+        first_step: float = 0.0,
+        max_step: float = math.inf,
     ) -> None:
         self.scheme, self.rule, self.max_steps, self.h, self.max_step = scheme, rule, max_steps, first_step, max_step
 
-    def steps(self, t: Any, y: Array, stops: list[Any]) -> Iterator[Step]:
+    def steps(self, t: Any, y: Array, stops: list[Any]) -> Iterator[IntegrationStep]:
         scheme = self.scheme
         slope = scheme.first(t, y)
         self.h = min(self.h or self._guess(t, y, slope, stops[-1] - t), self.max_step)
@@ -230,7 +235,7 @@ class Adaptive:
         while True:
             self._check(t, y, self.h, finite)
             left = stop - t
-            way, arrives, short = control.ahead(abs(float(left)), self.h, self.max_step)
+            way, arrives, short = control.next_length(abs(float(left)), self.h, self.max_step)
             t_end = stop if arrives else t + (left / 2 if short else scheme.scalars.number(math.copysign(way, left)))
             k = scheme.stages(t, y, t_end - t, first)
             finite = k is not None
@@ -259,7 +264,7 @@ class Adaptive:
                 y,
                 "too many",
             )
-        if t + self.scheme.scalars.number(h / (10 if finite else WALL)) == t:
+        if t + self.scheme.scalars.number(h / (10 if finite else STALL_FACTOR)) == t:
             why = "the error estimate stays too large: the tolerances are too fine, or the solution is singular"
             reason = "too small" if finite else "not finite"
             if not finite:
@@ -288,6 +293,6 @@ def dense(derivative: Derivative, t: Any, y: ArrayLike, h: Any, theta: Any, meth
     """
     tableau = find(method) if not isinstance(method, Tableau) else method
     start, scalars = state("y", y)
-    scheme = Scheme(derivative, tableau.exact(scalars.number).steps(), scalars, start.size)
+    scheme = RungeKuttaStepper(derivative, tableau.exact(scalars.number).steps(), scalars, start.size)
     time = scalars.time("t", t)
     return scheme.at(time, start, scheme.first(time, start), time + scalars.time("theta h", theta * h))

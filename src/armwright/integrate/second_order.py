@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate import march
-from armwright.integrate.events import Event, Step
+from armwright.integrate.events import Event, IntegrationStep
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
@@ -31,10 +31,10 @@ def semi_implicit_euler(
     z0: ArrayLike | None = None,
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
-    max_steps: int = march.MAX_STEPS,
+    max_steps: int = march.MAX_INTEGRATION_STEPS,
     on_step: march.OnStep | None = None,
     velocity: Velocity | None = None,
-    project: march.Project = march.nowhere_else,
+    project: march.Project = march.no_projection,
 ) -> Solution:
     """The solution of q'' = acceleration(t, q, qd); each row of the result's y is q followed by qd.
 
@@ -50,13 +50,13 @@ def semi_implicit_euler(
     if (velocity is None and qd.shape != q.shape) or other.dtype != scalars.dtype:
         raise InputError(f"qd0 is {other.dtype} {qd.shape}; expected {scalars.dtype} {q.shape}, as q0")
     y = np.concatenate([q, qd] if z0 is None else [q, qd, state("z0", z0)[0]])
-    way, counts = march.Way(scalars, t0, t1, times), Statistics()
-    along = _Along(q.size, q.size + qd.size, velocity or (lambda q, qd: qd), project)
+    way, counts = march.TimeSpan(scalars, t0, t1, times), Statistics()
+    along = _SecondOrderState(q.size, q.size + qd.size, velocity or (lambda q, qd: qd), project)
     steps = partial(_steps, acceleration, scalars, counts, way.start, y, along, way.fixed(step, max_steps))
     return way.follow(steps, y, counts, events, on_step)
 
 
-class _Along(NamedTuple):
+class _SecondOrderState(NamedTuple):
     """How a state moves: where its q and its qd end, how q changes, and what a step ends with."""
 
     q: int
@@ -80,9 +80,9 @@ def _steps(
     counts: Statistics,
     t: Any,
     y: Array,
-    along: _Along,
+    along: _SecondOrderState,
     stops: Iterable[Any],
-) -> Iterator[Step]:
+) -> Iterator[IntegrationStep]:
     expected = (y.size - along.q,)
     for stop in stops:
         counts.evaluations += 1
@@ -93,5 +93,5 @@ def _steps(
             raise IntegrationError(f"the acceleration is not finite at t = {t}: it is {rates}", t, y)
         at = partial(along.moved, t, y, rates)
         counts.accepted += 1
-        yield Step(t, y, stop, at(stop), at)
+        yield IntegrationStep(t, y, stop, at(stop), at)
         t, y = stop, at(stop)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError, InputError, unknown
 from armwright.integrate import control, march
-from armwright.integrate.events import Event, Step
+from armwright.integrate.events import Event, IntegrationStep
 from armwright.integrate.runge_kutta import Derivative
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
@@ -25,13 +25,13 @@ from armwright.integrate.solution import IntegrationError, Solution, Statistics
 STIFF = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
 """The names of the implicit methods, and what SciPy calls them."""
 
-MOST_STEPS = 20_000
+MAX_STIFF_STEPS = 20_000
 """Implicit methods take few and long steps; where they need more than these, the equation jumps."""
 
-CARELESS = 1e100
+UNCONTROLLED_ATOL = 1e100
 """What is tolerated of entries that do not count."""
 
-FINEST = 100 * float(np.finfo(float).eps)
+FINEST_RTOL = 100 * float(np.finfo(float).eps)
 
 Jacobian = Callable[[float, Array], ArrayLike]
 
@@ -51,9 +51,9 @@ def solve_stiff(
     max_step: float | None = None,
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
-    max_steps: int = MOST_STEPS,
+    max_steps: int = MAX_STIFF_STEPS,
     on_step: march.OnStep | None = None,
-    project: march.Project = march.nowhere_else,
+    project: march.Project = march.no_projection,
 ) -> Solution:
     """The solution of y' = derivative(t, y) by an implicit method, in double precision; as `solve` otherwise.
 
@@ -66,15 +66,15 @@ def solve_stiff(
     y, scalars = state("y0", y0)
     if scalars.dtype != np.float64:
         raise InputError(f"y0 holds {scalars.dtype} values; {method} integrates in double precision, give floats")
-    way, counts = march.Way(scalars, t0, t1, times), Statistics(rejected=None)
+    way, counts = march.TimeSpan(scalars, t0, t1, times), Statistics(rejected=None)
     relative, absolute = control.tolerances(scalars, rtol, atol, y.size)
     if np.ndim(relative):
         raise InputError(
             f"rtol has shape {np.shape(rtol)}; {method} knows one for all entries, and atol for each of them"
         )
-    if relative < FINEST:
-        raise InputError(f"rtol = {rtol} is too fine for {method}; expected {FINEST:.1e} or more")
-    options = _scaled(relative, absolute, y.size, control.counting(y.size, controlled))
+    if relative < FINEST_RTOL:
+        raise InputError(f"rtol = {rtol} is too fine for {method}; expected {FINEST_RTOL:.1e} or more")
+    options = _scaled(relative, absolute, y.size, control.controlled_entries(y.size, controlled))
     for name, value in (("first_step", first_step), ("max_step", max_step)):
         if value is not None:
             options[name] = min(way.length(name, value), abs(way.end - way.start))
@@ -87,7 +87,7 @@ def solve_stiff(
 def _scaled(rtol: float, atol: Any, size: int, controlled: int) -> dict[str, Any]:
     """Tolerances with which SciPy's root mean square over all entries is that over the first `controlled` ones."""
     share = np.sqrt(controlled / size)
-    each = np.where(np.arange(size) < controlled, np.broadcast_to(atol, size) * share, CARELESS)
+    each = np.where(np.arange(size) < controlled, np.broadcast_to(atol, size) * share, UNCONTROLLED_ATOL)
     return {"rtol": rtol * share, "atol": each} if controlled < size else {"rtol": rtol, "atol": atol}
 
 
@@ -118,7 +118,9 @@ def _jacobian(jacobian: Jacobian, counts: Statistics, size: int, t: float, y: Ar
     return matrix
 
 
-def _steps(make: Callable[[], Any], counts: Statistics, max_steps: int, project: march.Project) -> Iterator[Step]:
+def _steps(
+    make: Callable[[], Any], counts: Statistics, max_steps: int, project: march.Project
+) -> Iterator[IntegrationStep]:
     solver = make()
 
     def within(time: Any) -> Array:
@@ -137,4 +139,4 @@ def _steps(make: Callable[[], Any], counts: Statistics, max_steps: int, project:
         if solver.status == "failed":
             raise IntegrationError(f"SciPy cannot go on at t = {t}: {message}", t, y)
         counts.accepted += 1
-        yield Step(t, y, float(solver.t), project(solver.y.copy()), within)
+        yield IntegrationStep(t, y, float(solver.t), project(solver.y.copy()), within)

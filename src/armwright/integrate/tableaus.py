@@ -125,8 +125,8 @@ class Tableau:
     def rounding(self) -> float:
         """The relative error of the coefficients as they were given: one in the last digit of a number like 1.000."""
         source = self.rational or self
-        written = 16 if any(isinstance(x, (float, np.floating)) for x in source.b) else trees.DIGITS
-        return float(10.0 ** (1 - min(self.digits or trees.DIGITS, written)))
+        written = 16 if any(isinstance(x, (float, np.floating)) for x in source.b) else trees.DECIMAL_DIGITS
+        return float(10.0 ** (1 - min(self.digits or trees.DECIMAL_DIGITS, written)))
 
     @property
     def stages(self) -> int:

@@ -32,29 +32,29 @@ from armwright.graph.program import Program
 from armwright.graph.replay import replay
 from armwright.graph.simplify import ARITHMETIC
 from armwright.integrate import march
-from armwright.integrate.control import counting, positive
-from armwright.integrate.events import Event, Step
+from armwright.integrate.control import controlled_entries, positive
+from armwright.integrate.events import Event, IntegrationStep
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
 EPS = float(np.finfo(float).eps)
 
-CARRIED = 2.0**-200
+UNCONTROLLED_SCALE = 2.0**-200
 """By which entries that do not count in the error are made smaller: a power of two, so that no digit is lost."""
 
-BLOCK, SLACK = 4, 2.0
+ORDER_WINDOW, MAX_STEP_RATIO = 4, 2.0
 """How many of the last coefficients choose the length of a step; it is at most so many times what others allow."""
 
-FIRST, GROWTH = 100, 8.0
+FIRST_STEP_DIVISOR, MAX_STEP_GROWTH = 100, 8.0
 """The first step is at most this part of the whole time; every other one at most so many times the one before."""
 
-REMAINDER, ROUNDING = 20.0, 1e3 * EPS
+REMAINDER_TOLERANCES, REMAINDER_ROUNDING = 20.0, 1e3 * EPS
 """How far the slope at the end of a step may be off, times its length: tolerances, and what rounding leaves of it."""
 
-ATOL = 1e-3
+DEFAULT_ATOL_RATIO = 1e-3
 """The absolute tolerance, if none is given, over the relative one."""
 
-COMPACT = 200
+MAX_UNROLLED_OPERATIONS = 200
 """Programs with more operations than this are compiled with loops: unrolled, they would take minutes."""
 
 
@@ -71,14 +71,14 @@ class Taylor:
         self._tolerance = _checked_tolerance(tolerance)
         self.size, self.open = len(program.outputs), sum(program.sizes[2:])
         heyoka = _heyoka()
-        carried = np.arange(self.size) >= counting(self.size, controlled)
-        self._scale = np.where(carried, CARRIED, 1.0)
+        carried = np.arange(self.size) >= controlled_entries(self.size, controlled)
+        self._scale = np.where(carried, UNCONTROLLED_SCALE, 1.0)
         y, slopes = _replayed(program, heyoka, self._scale.tolist())
         self._integrator = heyoka.taylor_adaptive(
             sys=list(zip(y, slopes, strict=True)),
             state=[0.0] * self.size,
             tol=self._tolerance,
-            compact_mode=len(program.nodes) > COMPACT,
+            compact_mode=len(program.nodes) > MAX_UNROLLED_OPERATIONS,
         )
 
     @property
@@ -95,9 +95,9 @@ class Taylor:
         times: ArrayLike | None = None,
         events: Iterable[Event] = (),
         max_step: float | None = None,
-        max_steps: int = march.MAX_STEPS,
+        max_steps: int = march.MAX_INTEGRATION_STEPS,
         on_step: march.OnStep | None = None,
-        project: march.Project = march.nowhere_else,
+        project: march.Project = march.no_projection,
         numbers: ArrayLike = (),
         atol: float | None = None,
     ) -> Solution:
@@ -112,9 +112,9 @@ class Taylor:
         if given.shape != (self.open,):
             raise InputError(f"numbers has shape {given.shape}; expected {(self.open,)}, one for each that is open")
         pars[:] = given[: len(pars)]  # heyoka has none for those after the last one that matters
-        way, counts = march.Way(scalars, t0, t1, times), Statistics()
+        way, counts = march.TimeSpan(scalars, t0, t1, times), Statistics()
         longest = np.inf if max_step is None else way.length("max_step", max_step)
-        absolute = ATOL * self._tolerance if atol is None else positive("atol", atol, scalars)
+        absolute = DEFAULT_ATOL_RATIO * self._tolerance if atol is None else positive("atol", atol, scalars)
         error = _Error(self._tolerance, absolute / self._tolerance)
         steps = partial(self._steps, way.start, y, way.end, error, longest, max_steps, counts, project)
         return way.follow(steps, y, counts, events, on_step)
@@ -129,14 +129,14 @@ class Taylor:
         most: int,
         counts: Statistics,
         project: march.Project,
-    ) -> Iterator[Step]:
+    ) -> Iterator[IntegrationStep]:
         sign, last = 1.0 if t1 > t else -1.0, 0.0
         series = self._series(t, y)
         counts.evaluations += 1
         while t != t1:
             if counts.accepted >= most:
                 raise IntegrationError(f"{most} steps were not enough: they led to t = {t}; raise max_steps", t, y)
-            bound = min(longest, abs(t1 - t), GROWTH * last if last else abs(t1 - t) / FIRST)
+            bound = min(longest, abs(t1 - t), MAX_STEP_GROWTH * last if last else abs(t1 - t) / FIRST_STEP_DIVISOR)
             length = error.length(series, bound)
             while True:
                 t_end = t + sign * length
@@ -153,7 +153,7 @@ class Taylor:
                 counts.rejected = (counts.rejected or 0) + 1
                 length /= 2
             counts.accepted += 1
-            yield Step(t, y, t_end, y_end, partial(self._within, series, t, project))
+            yield IntegrationStep(t, y, t_end, y_end, partial(self._within, series, t, project))
             t, y, series, last = t_end, y_end, following, abs(h)
 
     def _series(self, t: float, y: Array) -> Array:
@@ -192,7 +192,7 @@ class _Error(NamedTuple):
         order, largest = len(series) - 1, np.abs(series).max(axis=1)
         orders = np.arange(order // 2 + 1, order + 1)[largest[order // 2 + 1 :] > 0]
         radii = (self.size(series) / largest[orders]) ** (1 / orders)
-        slack = np.where(orders > order - BLOCK, 1.0, SLACK)
+        slack = np.where(orders > order - ORDER_WINDOW, 1.0, MAX_STEP_RATIO)
         return float(min(bound, self.tolerance ** (1 / order) * (slack * radii).min(initial=np.inf)))
 
     def allows(self, series: Array, following: Array, h: float) -> bool:
@@ -200,7 +200,7 @@ class _Error(NamedTuple):
         off = float(np.abs(h * (_slope(series, h) - following[1])).max())
         size = max(self.size(series), self.size(following))
         rounded = max(1.0, size, float(np.abs(h * following[1]).max()))
-        return off <= REMAINDER * self.tolerance * size + ROUNDING * rounded
+        return off <= REMAINDER_TOLERANCES * self.tolerance * size + REMAINDER_ROUNDING * rounded
 
 
 def _value(series: Array, h: float) -> Array:

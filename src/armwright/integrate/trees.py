@@ -21,7 +21,7 @@ from armwright.algebra import Array
 
 Tree: TypeAlias = "tuple[Tree, ...]"
 
-DIGITS = 60
+DECIMAL_DIGITS = 60
 """The conditions are evaluated with this many decimal digits."""
 
 
@@ -39,10 +39,10 @@ def density(tree: Tree) -> int:
 @cache
 def trees(size: int) -> tuple[Tree, ...]:
     """Every rooted tree of exactly this many nodes: 1, 1, 2, 4, 9, 20, 48, 115, 286, 719, ... of them."""
-    return tuple(_forests(size - 1, up_to(size - 1)))
+    return tuple(_forests(size - 1, trees_up_to(size - 1)))
 
 
-def up_to(size: int) -> tuple[Tree, ...]:
+def trees_up_to(size: int) -> tuple[Tree, ...]:
     return tuple(tree for count in range(1, size + 1) for tree in trees(count))
 
 
@@ -57,7 +57,7 @@ def _forests(size: int, branches: tuple[Tree, ...]) -> Iterator[Tree]:
             yield (branch, *others)
 
 
-class Method:
+class TableauSums:
     """A tableau, and what the branches of trees contribute to its stages, each computed once."""
 
     def __init__(self, a: Array, b: Array) -> None:
@@ -89,18 +89,18 @@ class Method:
 def residual(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int) -> float:
     """By how much the conditions up to an order are missed at most."""
     with localcontext() as context:
-        context.prec = DIGITS
+        context.prec = DECIMAL_DIGITS
         method = _method(a, b, lambda x: Decimal(x.numerator) / x.denominator)
-        return float(max(abs(method.b @ method.phi(tree) - Decimal(1) / density(tree)) for tree in up_to(order)))
+        return float(max(abs(method.b @ method.phi(tree) - Decimal(1) / density(tree)) for tree in trees_up_to(order)))
 
 
 def sensitivity(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int) -> float:
     """By how much a condition up to an order is missed at most, per relative error of the coefficients."""
     method = _method(a, b, float)
-    return max(map(method.sensitivity, up_to(order)))
+    return max(map(method.sensitivity, trees_up_to(order)))
 
 
-def _method(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], number: Callable[[Fraction], Any]) -> Method:
+def _method(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], number: Callable[[Fraction], Any]) -> TableauSums:
     """A tableau in other numbers, with the zeros above its diagonal."""
     rows = [[*row, *[Fraction(0)] * (len(a) - len(row))] for row in a]
-    return Method(np.array([[*map(number, row)] for row in rows]), np.array([*map(number, b)]))
+    return TableauSums(np.array([[*map(number, row)] for row in rows]), np.array([*map(number, b)]))

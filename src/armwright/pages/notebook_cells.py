@@ -11,7 +11,7 @@ from armwright.pages.report.plot import COLOURS, Plot, per_joint
 from armwright.pages.scene import svg
 from armwright.robot import Robot
 from armwright.simulation.run import Run
-from armwright.trajectory.base import Trajectory
+from armwright.trajectory.motion_base import Trajectory
 
 TRAJECTORY_SAMPLES = 1001
 """Times at which the table of a trajectory evaluates it, besides its knots."""

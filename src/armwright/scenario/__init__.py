@@ -37,7 +37,7 @@ A file that says nothing of a motion (no duration, q0, qd0, trajectory, torque o
 payload say: the robot then picks and places as it does without a file.
 """
 
-from armwright.scenario.motions import MOTIONS, motion_of, trajectory_of
+from armwright.scenario.motions import MOTION_TYPES, motion_of, trajectory_of
 from armwright.scenario.parse import (
     Scenario,
     is_scenario,
@@ -51,7 +51,7 @@ from armwright.scenario.parse import (
 )
 
 __all__ = [
-    "MOTIONS",
+    "MOTION_TYPES",
     "Scenario",
     "is_scenario",
     "made",

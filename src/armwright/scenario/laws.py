@@ -10,13 +10,15 @@ from armwright.errors import InputError
 from armwright.model.table_reader import Reader
 from armwright.scenario.motions import choice, followed
 from armwright.torque import LAWS, Free, Law, LawParameter, computed_torque, friction, noise
-from armwright.torque.laws import TARGET
+from armwright.torque.laws import TARGET_PARAMETER
 from armwright.trajectory import Trajectory
 
-LIMIT = LawParameter("Largest torque of every drive, or of each; friction and noise are not limited", "N m or N")
+LIMIT_PARAMETER = LawParameter(
+    "Largest torque of every drive, or of each; friction and noise are not limited", "N m or N"
+)
 
-FRICTION = LAWS["friction"].parameters
-NOISE = {
+FRICTION_PARAMETERS = LAWS["friction"].parameters
+NOISE_PARAMETERS = {
     "std": LawParameter("Standard deviation of random torques", "N m or N", required=True),
     "hold": LawParameter("Time after which they are drawn anew; without it they are drawn once", "s", "number", 0.0),
     "seed": LawParameter("Seed of the random numbers", shape="integer"),
@@ -28,7 +30,9 @@ COMMON_KEYS = ("limit", "friction", "noise")
 
 def law_keys() -> dict[str, dict[str, LawParameter]]:
     """Return the keys of every law, with their words."""
-    return {name: {**law.parameters, **({"target": TARGET} if law.follows else {})} for name, law in LAWS.items()}
+    return {
+        name: {**law.parameters, **({"target": TARGET_PARAMETER} if law.follows else {})} for name, law in LAWS.items()
+    }
 
 
 def law_of(part: Reader, motion: Trajectory | None) -> Law:
@@ -54,9 +58,9 @@ def _law(part: Reader, motion: Trajectory | None) -> Law:
     law = entry.law(name, *((target,) if entry.follows else ()), **given)
     driving: Law = law.limited(part.data["limit"]) if "limit" in part.data else law
     if "friction" in part.data:
-        driving = driving + friction(**_table(part, "friction", FRICTION))
+        driving = driving + friction(**_table(part, "friction", FRICTION_PARAMETERS))
     if "noise" in part.data:
-        table = _table(part, "noise", NOISE)
+        table = _table(part, "noise", NOISE_PARAMETERS)
         driving = driving + noise(draws(table.get("seed", 1)).normal(0.0, table["std"]), table.get("hold"))
     return driving
 

@@ -32,14 +32,14 @@ from armwright.model.table_reader import Reader
 from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.scenario.picking import home
+from armwright.scenario.default_motion import home
 from armwright.trajectory import TimeOptimal, Trajectory
-from armwright.trajectory.inputs import check_numbers
+from armwright.trajectory.argument_checks import check_numbers
 
-NAMED = 12
+MAX_NAMED_JOINTS = 12
 """Joints that are named where a motion is of others."""
 
-FAITHFUL = 1e-4
+SMOOTHING_TOLERANCE = 1e-4
 """Radians or metres by which a motion from a file may be smoothed so that it can be compiled."""
 
 
@@ -106,7 +106,7 @@ def _own_limits(arm: Robot) -> dict[str, Any]:
 
 def _path(part: Reader, arm: Robot, folder: Path) -> Any:
     """What a time-optimal motion goes along: points, the line between two of them, or the path of another motion."""
-    ways = [key for key in WAYS if key in part.data]
+    ways = [key for key in PATH_KEYS if key in part.data]
     if len(ways) != 1:
         got = f"got {' and '.join(ways)}" if ways else "got none of them"
         part.fail(None, f"{got}; expected points = [...], to = [...] (from = [...]), or along = {{type = ...}}")
@@ -162,12 +162,12 @@ def _law(part: Reader, length: float) -> Trajectory:
     return trajectory.trapezoidal(0.0, 1.0, part.number("velocity") / length, part.number("acceleration") / length)
 
 
-WAYS = ("points", "to", "along")
+PATH_KEYS = ("points", "to", "along")
 """Keys of a time-optimal motion that say its path, one of them."""
 
-PACED = ("duration", "velocity", "acceleration", "orientation")
+PATH_LIMIT_KEYS = ("duration", "velocity", "acceleration", "orientation")
 
-MOTIONS: dict[str, MotionEntry] = {
+MOTION_TYPES: dict[str, MotionEntry] = {
     "cubic": _plain("cubic", "times", "points"),
     "quintic": _plain("quintic", "times", "points"),
     "spline": _plain("spline", "times", "points"),
@@ -178,12 +178,14 @@ MOTIONS: dict[str, MotionEntry] = {
     "time_optimal": MotionEntry(
         (),
         _time_optimal,
-        (*WAYS, "from", "velocity", "acceleration", "torque", "jerk", "reserve"),
+        (*PATH_KEYS, "from", "velocity", "acceleration", "torque", "jerk", "reserve"),
         begin="from",
-        one_of=WAYS,
+        one_of=PATH_KEYS,
     ),
-    "cartesian_line": MotionEntry(("q0",), _line, ("to", "by", *PACED), begin="q0", one_of=("to", "by")),
-    "cartesian_circle": MotionEntry(("q0", "center", "axis"), _circle, ("angle", "turning", *PACED), begin="q0"),
+    "cartesian_line": MotionEntry(("q0",), _line, ("to", "by", *PATH_LIMIT_KEYS), begin="q0", one_of=("to", "by")),
+    "cartesian_circle": MotionEntry(
+        ("q0", "center", "axis"), _circle, ("angle", "turning", *PATH_LIMIT_KEYS), begin="q0"
+    ),
     "sampled": MotionEntry(("file",), _sampled),
 }
 """Every type of [trajectory]."""
@@ -203,7 +205,7 @@ def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = 
 
     `begin` is where the robot is before, from where a motion goes on that does not say where it begins.
     """
-    kind = MOTIONS[choice(part, "type", {name: kind.keys for name, kind in MOTIONS.items()})]
+    kind = MOTION_TYPES[choice(part, "type", {name: kind.keys for name, kind in MOTION_TYPES.items()})]
     if begin is not None and kind.begin and not {"points", "along"} & set(part.data):
         part = Reader({kind.begin: begin.tolist(), **part.data}, part.where)
     for key in kind.needed:
@@ -214,7 +216,9 @@ def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = 
     except (InputError, UnreachableError) as error:
         part.fail("type", str(error))
     if motion.n != arm.n:
-        names = ", ".join(shown(joint.name) for joint in arm.joints[:NAMED]) + (", ..." if arm.n > NAMED else "")
+        names = ", ".join(shown(joint.name) for joint in arm.joints[:MAX_NAMED_JOINTS]) + (
+            ", ..." if arm.n > MAX_NAMED_JOINTS else ""
+        )
         part.fail(
             "points" if "points" in part.data else "from",
             f"{motion.n} joints; {arm.name} has {arm.n} ({names}); give each its positions, or leave joints out as in "
@@ -246,5 +250,5 @@ def followed(motion: Trajectory) -> Trajectory:
         return motion.holding()
     few = motion.in_pieces() if isinstance(motion, TimeOptimal) else trajectory.sampled(motion)
     times = np.array(motion.knots) if len(motion.knots) > 100 else np.linspace(motion.start, motion.end, 201)
-    near = float(np.max(np.abs(few(times)[0] - motion(times)[0]))) <= FAITHFUL
+    near = float(np.max(np.abs(few(times)[0] - motion(times)[0]))) <= SMOOTHING_TOLERANCE
     return (few if near else motion).holding()

@@ -13,11 +13,11 @@ from armwright.load import load
 from armwright.model.table_reader import Reader
 from armwright.model.toml_lines import MAX_TOML_BYTES, parse_toml
 from armwright.robot import Robot
+from armwright.scenario.default_motion import pick_and_place_scenario, pick_and_place_speed
 from armwright.scenario.events import event_of, stops_of
 from armwright.scenario.laws import default_law, law_of
 from armwright.scenario.motions import trajectory_of
-from armwright.scenario.phases import Part, held, phases_of
-from armwright.scenario.picking import picked_and_placed, picking_pace
+from armwright.scenario.phases import ScenarioPhase, phases_of, with_payload_of
 from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
 from armwright.simulation.joined_runs import shifted
 from armwright.simulation.plan import check_records, check_seconds
@@ -26,24 +26,26 @@ from armwright.torque.composite import Sum
 from armwright.torque.conversion import law_for
 from armwright.trajectory import Trajectory
 
-NUMBERS = ("duration", "every", "start", "smooth")
-OPTIONS = (*NUMBERS[:2], "q0", "qd0", *NUMBERS[2:])
+NUMBER_KEYS = ("duration", "every", "start", "smooth")
+SIMULATE_KEYS = (*NUMBER_KEYS[:2], "q0", "qd0", *NUMBER_KEYS[2:])
 """Of `simulate`, as they are."""
 
-INTEGRATOR = ("method", "rtol", "atol", "step", "max_step")
-MOVING = ("duration", "q0", "qd0", "start", "trajectory", "torque", "phase")
+INTEGRATOR_KEYS = ("method", "rtol", "atol", "step", "max_step")
+MOTION_KEYS = ("duration", "q0", "qd0", "start", "trajectory", "torque", "phase")
 """What says how a robot moves: a file without any of it changes the robot alone, which then picks and places."""
 
-TOP = (*("robot", "gravity", "payload", *OPTIONS, "stops", "integrator", "trajectory", "torque", "event", "phase"),)
+SCENARIO_KEYS = (
+    *("robot", "gravity", "payload", *SIMULATE_KEYS, "stops", "integrator", "trajectory", "torque", "event", "phase"),
+)
 """The keys of a scenario."""
 
-LOADED = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
+ROBOT_TABLE_KEYS = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
 """Of a robot that is a table: its file, and arguments of `load`."""
 
-OTHERS = ("link", "convention", "vary", "motion", "motor", "gearbox", "cylinder")
+KEYS_OF_OTHER_FILES = ("link", "convention", "vary", "motion", "motor", "gearbox", "cylinder")
 """Keys of other files than scenarios: robots, studies, questions of sizing, catalogues."""
 
-OF_PHASES = ("duration", "trajectory", "start")
+KEYS_OF_PHASES = ("duration", "trajectory", "start")
 """What each phase says for itself."""
 
 
@@ -56,7 +58,7 @@ class Scenario:
     trajectory: Trajectory | None
     options: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
-    phases: tuple[Part, ...] = ()
+    phases: tuple[ScenarioPhase, ...] = ()
     kind: str = ""
     """What its [trajectory] is called."""
     pace: str = ""
@@ -68,9 +70,11 @@ class Scenario:
         return _friction(self.law)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ScenarioPhase, ...]:
         """What is done one after the other."""
-        return self.phases or (Part(Phase(self.robot, self.law, self.options.get("duration")), self.trajectory),)
+        return self.phases or (
+            ScenarioPhase(Phase(self.robot, self.law, self.options.get("duration")), self.trajectory),
+        )
 
     def simulate(self) -> Run:
         """The motion."""
@@ -141,17 +145,17 @@ def made(
 ) -> Scenario:
     """The scenario of what a file says; `text` is the file itself. Numbers of the law may be (rollouts, joints)."""
     top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
-    top.check_keys(TOP)
-    arm = held(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
+    top.check_keys(SCENARIO_KEYS)
+    arm = with_payload_of(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
     arm = arm.with_gravity(data["gravity"]) if "gravity" in data else arm
-    if not set(MOVING) & set(data):
-        lasts = None if arm.balls else picking_pace(arm)
-        still = picked_and_placed(arm, None if lasts is None else lasts.duration)
+    if not set(MOTION_KEYS) & set(data):
+        lasts = None if arm.balls else pick_and_place_speed(arm)
+        still = pick_and_place_scenario(arm, None if lasts is None else lasts.duration)
         scenario = made({**parse_toml(still, file), **data}, arm, file, folder, text or still)
         return replace(scenario, pace="" if lasts is None else f"pick and place, {lasts.duration:g} s, {lasts}")
     options = _options(top, arm)
     if "phase" in data:
-        for key in (key for key in OF_PHASES if key in data):
+        for key in (key for key in KEYS_OF_PHASES if key in data):
             top.fail(key, f"{key} belongs into a phase; expected it below [[phase]]")
         phases = phases_of(top, arm, folder, _inside)
         return Scenario(arm, phases[0].phase.torque, phases[0].trajectory, options, text, phases)
@@ -171,13 +175,13 @@ def _begun(law: Law, motion: Trajectory | None) -> dict[str, Any]:
 
 def _options(top: Reader, arm: Robot) -> dict[str, Any]:
     """What `simulate` is asked for."""
-    options: dict[str, Any] = {key: top.number(key) for key in NUMBERS if key in top.data}
+    options: dict[str, Any] = {key: top.number(key) for key in NUMBER_KEYS if key in top.data}
     options |= {key: top.numbers(key, size) for key, size in (("q0", arm.nq), ("qd0", arm.n)) if key in top.data}
     if "integrator" in top.data:
         part = _inside(top, "integrator")
-        part.check_keys(INTEGRATOR)
+        part.check_keys(INTEGRATOR_KEYS)
         options |= {"integrator": part.text("method", "")} if "method" in part.data else {}
-        options |= {key: part.number(key) for key in INTEGRATOR[1:] if key in part.data}
+        options |= {key: part.number(key) for key in INTEGRATOR_KEYS[1:] if key in part.data}
     if "stops" in top.data:
         options["stops"] = stops_of(top, arm)
     if "event" in top.data:
@@ -201,7 +205,7 @@ def robot_in(top: Reader, folder: Path) -> Robot:
     given = top.data["robot"]
     options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"file": top.text("robot", "")}
     part = Reader(options, lambda _key: top.where("robot"))
-    part.check_keys(LOADED)
+    part.check_keys(ROBOT_TABLE_KEYS)
     name = part.text("file", part.need("file"))
     beside = folder / name
     told = {key: value for key, value in options.items() if key != "file"}
@@ -211,14 +215,14 @@ def robot_in(top: Reader, folder: Path) -> Robot:
         raise ModelError(f"{top.where('robot')}: {error}") from None
 
 
-def is_scenario(path: Path, others: Collection[str] = OTHERS[:2]) -> bool:
+def is_scenario(path: Path, others: Collection[str] = KEYS_OF_OTHER_FILES[:2]) -> bool:
     """Whether a TOML file is a scenario: it has no key of `others`, by default of no robot."""
     return path.suffix == ".toml" and path.is_file() and not set(others) & set(parse_toml(text_of(path), path.name))
 
 
 def scenarios_in(folder: Path) -> list[Path]:
     """The scenarios of a folder, in which there may be robots, studies and catalogues beside them."""
-    return [path for path in sorted(folder.glob("*.toml")) if is_scenario(path, OTHERS)]
+    return [path for path in sorted(folder.glob("*.toml")) if is_scenario(path, KEYS_OF_OTHER_FILES)]
 
 
 def _inside(top: Reader, name: str) -> Reader:
@@ -230,4 +234,4 @@ def _inside(top: Reader, name: str) -> Reader:
 
 def pick_and_place(arm: Robot, seconds: float | None = None) -> Scenario:
     """A motion for any robot, within the limits of its joints (`picking`)."""
-    return parse(picked_and_placed(arm, seconds), arm)
+    return parse(pick_and_place_scenario(arm, seconds), arm)

@@ -21,21 +21,23 @@ from armwright.simulation import Phase
 from armwright.torque.conversion import law_for
 from armwright.trajectory import Trajectory
 
-PHASE = ("name", "duration", "payload", "until", "trajectory", "torque")
+PHASE_KEYS = ("name", "duration", "payload", "until", "trajectory", "torque")
 
-APART = 1e-6
+START_TOLERANCE = 1e-6
 """Radians or metres by which a motion may begin beside where the one before ended."""
 
 
 @dataclass(frozen=True)
-class Part:
+class ScenarioPhase:
     """A phase as it is simulated, and the motion it follows, if it follows one."""
 
     phase: Phase
     trajectory: Trajectory | None
 
 
-def phases_of(top: Reader, arm: Robot, folder: Path, inside: Callable[[Reader, str], Reader]) -> tuple[Part, ...]:
+def phases_of(
+    top: Reader, arm: Robot, folder: Path, inside: Callable[[Reader, str], Reader]
+) -> tuple[ScenarioPhase, ...]:
     """The phases that a file says; `inside` reads a table in a table."""
     listed, begin = top.data["phase"], None
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(table, Mapping) for table in listed):
@@ -44,17 +46,17 @@ def phases_of(top: Reader, arm: Robot, folder: Path, inside: Callable[[Reader, s
         top.fail("torque", "every phase has its own; leave this one out")
     if "q0" in top.data:
         begin = np.array(top.numbers("q0", arm.nq))
-    found: list[Part] = []
+    found: list[ScenarioPhase] = []
     for k, table in enumerate(listed):
         part = _numbered(table, top, k + 1)
-        part.check_keys(PHASE)
-        arm = held(arm, part)
+        part.check_keys(PHASE_KEYS)
+        arm = with_payload_of(arm, part)
         found.append(_phase(part, top, arm, folder, begin, inside))
         begin = None if "until" in table else _end(found[-1])
     return tuple(found)
 
 
-def _end(part: Part) -> Array | None:
+def _end(part: ScenarioPhase) -> Array | None:
     """Where a phase ends, as far as it is known beforehand."""
     motion, lasts = part.trajectory, part.phase.duration
     if motion is None or part.phase.torque.reference is None:
@@ -68,13 +70,13 @@ def _numbered(table: Mapping[str, Any], top: Reader, k: int) -> Reader:
 
 def _phase(
     part: Reader, top: Reader, arm: Robot, folder: Path, begin: Array | None, inside: Callable[[Reader, str], Reader]
-) -> Part:
+) -> ScenarioPhase:
     motion = None
     duration = part.number("duration") if "duration" in part.data else None
     driven = next((inside(reader, "torque") for reader in (part, top) if "torque" in reader.data), None)
     if "trajectory" in part.data:
         motion = trajectory_of(inside(part, "trajectory"), arm, folder, begin)
-        if begin is not None and float(np.max(np.abs(motion(motion.start)[0] - begin))) > APART:
+        if begin is not None and float(np.max(np.abs(motion(motion.start)[0] - begin))) > START_TOLERANCE:
             first = motion(motion.start)[0].tolist()
             part.fail("trajectory", f"it begins at {first}, and the robot is at {begin.tolist()}; begin there")
     elif "torque" not in part.data and begin is not None and duration is not None:
@@ -88,14 +90,14 @@ def _phase(
         part.fail("torque", "this law follows no trajectory; leave one of them out, or choose a law that follows it")
     until = part.data.get("until", [])
     ends = [event_of(inside(Reader({"until": table}, part.where), "until"), arm) for table in _listed(until)]
-    return Part(Phase(arm, law, duration, ends, part.text("name", "")), motion)
+    return ScenarioPhase(Phase(arm, law, duration, ends, part.text("name", "")), motion)
 
 
 def _listed(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def held(arm: Robot, table: Reader) -> Robot:
+def with_payload_of(arm: Robot, table: Reader) -> Robot:
     """The robot with the payload of a table; of mass 0, with an empty hand."""
     if "payload" not in table.data:
         return arm

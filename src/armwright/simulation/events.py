@@ -25,7 +25,7 @@ from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.link_names import joint_index
 from armwright.torque import Moment
-from armwright.torque.passive import in_reverse
+from armwright.torque.passive import reversed_limits_message
 from armwright.torque.runtime_parameters import Structure
 
 ModelAtFrame: TypeAlias = Callable[[str | None], Mechanism]
@@ -82,7 +82,7 @@ def limits(*joints: str | int, terminal: bool | int = True) -> Event:
         for i in chosen:
             joint = robot.joints[i]
             if joint.limits is not None and not joint.limits[0] <= joint.limits[1]:
-                raise InputError(f"events.limits: {in_reverse(joint)}")
+                raise InputError(f"events.limits: {reversed_limits_message(joint)}")
             if joints and joint.limits is None:
                 raise InputError(f"events.limits: {joint.name} has no limits; expected one that has, or give them")
             for bound, side in zip(joint.limits or (), ("lower", "upper"), strict=False):

@@ -25,8 +25,8 @@ from armwright.torque import Moment
 from armwright.torque.conversion import law_for
 from armwright.torque.law import torques_of
 from armwright.trajectory import Trajectory
-from armwright.trajectory.base import settled
-from armwright.trajectory.inputs import check_numbers
+from armwright.trajectory.argument_checks import check_numbers
+from armwright.trajectory.motion_base import without_rounding
 
 QUADRATURE_POINTS = 8
 """Work is summed over so many points between two records, and between a record and a knot, where torques may jump."""
@@ -83,7 +83,7 @@ def _needed(
 ) -> tuple[Array, ...]:
     """Positions, velocities, accelerations, the torques of the drives and what acts besides them, at some times."""
     q, qd, qdd = (np.ascontiguousarray(x) for x in trajectory(t))
-    qd = settled(qd, fastest)
+    qd = without_rounding(qd, fastest)
     drag = np.zeros_like(q) if friction_law is None else _besides(friction_law, t, q, qd, robot)
     needed = robot.inverse_dynamics(q, qd, qdd, tip_wrench)
     tau = needed - drag

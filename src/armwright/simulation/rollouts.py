@@ -19,7 +19,7 @@ from armwright.backends.interface import ENDED_BY_EVENT, ROLLOUT_SCALARS, Rollou
 from armwright.draws import DrawnColumn
 from armwright.errors import SlowWarning
 from armwright.integrate import method
-from armwright.integrate.control import FORGIVEN, Gains
+from armwright.integrate.control import MIN_PREVIOUS_RATIO, Gains
 from armwright.integrate.integrators import steps_of
 from armwright.progress import progress_callback
 from armwright.simulation.plan import MAX_STEPS_PER_RECORD, Plan
@@ -109,7 +109,7 @@ class Rollouts:
         self._places, self._stops = _stretches(plan)
         t = plan.times[0] + plan.late
         late, begin = (float(x[0]) if len(x) == 1 else x for x in (plan.late, t))
-        first = {"t": begin, "h": plan.first_step, "previous_error": FORGIVEN, "start_offset": late}
+        first = {"t": begin, "h": plan.first_step, "previous_error": MIN_PREVIOUS_RATIO, "start_offset": late}
         lanes = RolloutColumns(tuple(first.get(name, 0.0) for name in ROLLOUT_SCALARS), self.count)
         self.lanes = dict(zip(ROLLOUT_SCALARS, lanes.to_array(arrays, dtype, self.room), strict=True))
         kept = len(plan.times) if plan.keep else 2, kernel.entries, self.room

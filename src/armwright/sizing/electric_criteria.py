@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.actuators.actuator import HOT_COPPER, ROOM, Actuator
+from armwright.actuators.actuator import COPPER_TEMPERATURE_COEFFICIENT, DATA_SHEET_TEMPERATURE, Actuator
 from armwright.algebra import Array
 from armwright.sizing.criteria import JointDemand, Requirements, smallest_magnitude
 from armwright.sizing.loads import JointLoad
@@ -88,7 +88,7 @@ class ElectricDrives:
 def _row(drive: Actuator) -> tuple[object, ...]:
     m, g = drive.motor, drive.gearbox
     electric = m.voltage is not None and m.loss_factor is not None
-    hot = 1 + HOT_COPPER * ((m.max_temperature or ROOM) - ROOM)
+    hot = 1 + COPPER_TEMPERATURE_COEFFICIENT * ((m.max_temperature or DATA_SHEET_TEMPERATURE) - DATA_SHEET_TEMPERATURE)
     return (
         g.ratio,
         g.efficiency,

@@ -23,7 +23,7 @@ from armwright.mechanism import Link, Mechanism
 from armwright.model.mechanics import _NO_BODY
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
-from armwright.trajectory.base import settled
+from armwright.trajectory.motion_base import without_rounding
 from armwright.trajectory.torques import torques
 
 
@@ -82,7 +82,7 @@ def loads(
     times = [np.linspace(motion.start, motion.end, size) for motion, _ in cases]
     states = [np.stack(motion(t)) for (motion, _), t in zip(cases, times, strict=True)]
     q, qd, qdd = np.concatenate(states, axis=1)
-    qd = settled(qd, np.abs(qd).max())
+    qd = without_rounding(qd, np.abs(qd).max())
     still = np.zeros_like(q)
     spans = tuple(slice(i * size, (i + 1) * size) for i in range(len(cases)))
     masses = _payload_titles(payloads)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.actuators.actuator import Actuator, CylinderLever, Drive, Hydraulic, combine
+from armwright.actuators.actuator import Actuator, CylinderLever, Drive, Hydraulic, compatible
 from armwright.actuators.assignment import by_joint, mounts
 from armwright.actuators.assignment import without_drives as bare
 from armwright.actuators.catalogue import Catalogue, packaged, read
@@ -24,7 +24,7 @@ from armwright.sizing.criteria import Requirements
 from armwright.sizing.loads import JointLoad, loads
 from armwright.sizing.result import ActuatorSet, Sizing, actuator_set, drive_numbers
 from armwright.trajectory import Trajectory
-from armwright.trajectory.inputs import check_numbers
+from armwright.trajectory.argument_checks import check_numbers
 
 MAX_MOTION_SAMPLES = 100_000
 
@@ -267,7 +267,7 @@ def _options(
             raise InputError(
                 f"{joint.name}: catalogue {book.name!r} has no {kind}gearboxes or no motors to choose from"
             )
-        pairs = [(motor, gear) for motor in book.motors for gear in gears if combine(motor, gear)]
+        pairs = [(motor, gear) for motor in book.motors for gear in gears if compatible(motor, gear)]
         if not pairs:
             raise InputError(
                 f"{joint.name}: no motor of {book.name!r} fits any of its gearboxes; check their goes_with"

@@ -27,7 +27,7 @@ from armwright.backends.interface import Rollout, backend, step_options
 from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.graph.program import Program
 from armwright.integrate import POLYNOMIALS, Tableau, Taylor, method, methods
-from armwright.integrate.control import RULES, Gains
+from armwright.integrate.control import STEP_RULES, Gains
 from armwright.integrate.integrators import EULER, TaylorPolynomials, polynomials
 from armwright.integrate.jets import increment
 from armwright.integrate.tableaus import Steps
@@ -232,7 +232,7 @@ class TimedMotion:
         """Steps chosen by the error estimate: the rule of `simulate` ("pi"), or one of `MACHADO`."""
         kernel = self._kernel((tableau.name, "pair"), tableau.steps())
 
-        gains = RULES[rule](tableau)
+        gains = STEP_RULES[rule](tableau)
 
         def make(copies: int) -> Rollouts:
             rollouts = self._rollouts(kernel, tableau.name, copies, rtol=tolerance, gains=gains)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.actuators.actuator import KINDS
+from armwright.actuators.actuator import PART_TYPES
 from armwright.actuators.assignment import mounts
 from armwright.actuators.catalogue import made, told
 from armwright.algebra import Array
@@ -203,7 +203,9 @@ def _part(reader: Reader, key: str, book: Catalogue) -> Any:
     if value is None:
         return None
     if isinstance(value, Mapping):
-        return made(KINDS[key], Reader(value, lambda name: f"{reader.where(None)}, {key}{f' {name}' if name else ''}"))
+        return made(
+            PART_TYPES[key], Reader(value, lambda name: f"{reader.where(None)}, {key}{f' {name}' if name else ''}")
+        )
     known = {part.name: part for part in book.parts[key]}
     if value not in known:
         suggestion = nearest(value, known) if isinstance(value, str) else None

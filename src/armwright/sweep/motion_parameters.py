@@ -20,7 +20,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.model.table_reader import Reader
 from armwright.robot import Robot
-from armwright.scenario import MOTIONS
+from armwright.scenario import MOTION_TYPES
 from armwright.sweep.study import Study
 
 MOTION_PREFIX = "trajectory."
@@ -33,9 +33,9 @@ DURATION_KEYS = ("times", *POSITIVE_KEYS)
 def names_of(study: Study, robot: Robot) -> list[str]:
     """Return the names of the numbers that can vary in the motion of a study."""
     motion = study.trajectory or {}
-    if not isinstance(motion, Mapping) or motion.get("type") not in MOTIONS or "target" in (study.torque or {}):
+    if not isinstance(motion, Mapping) or motion.get("type") not in MOTION_TYPES or "target" in (study.torque or {}):
         return []
-    kind, found = MOTIONS[motion["type"]], []
+    kind, found = MOTION_TYPES[motion["type"]], []
     for key in kind.needed if kind.varies else ():
         if key in PER_JOINT:
             found += [f"{MOTION_PREFIX}{key}", *(f"{MOTION_PREFIX}{key}.{k + 1}" for k in range(robot.n))]
@@ -119,7 +119,7 @@ SAME_PIECES = "a velocity that all rows reach, or none: the motions of a study a
 def _cruises(study: Study, drawn: Mapping[str, Array], robot: Robot) -> Array:
     """Return True for the rows whose trapezoidal motions reach their velocity, (rows,)."""
     motion, count = study.trajectory or {}, len(next(iter(drawn.values()))) if drawn else 1
-    nominal = {key: np.array(motion[key], float) for key in MOTIONS["trapezoidal"].needed}
+    nominal = {key: np.array(motion[key], float) for key in MOTION_TYPES["trapezoidal"].needed}
     numbers = {key: np.array(np.broadcast_to(x, (count, robot.n))) for key, x in nominal.items()}
     for name, x in drawn.items():
         if name.startswith(MOTION_PREFIX):

@@ -13,7 +13,7 @@ from armwright.model.unit_vectors import checked_unit_vectors
 from armwright.torque.law import Law, check_models
 from armwright.torque.prescribed import Called, Free, constant
 from armwright.trajectory import Trajectory
-from armwright.trajectory.inputs import check_numbers
+from armwright.trajectory.argument_checks import check_numbers
 
 
 def law_for(torque: Any, robot: Description) -> Law:

@@ -26,10 +26,10 @@ from armwright.model.description import Description
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
 
-FLOAT, FLOATS = ("float", "<class 'float'>"), ("tuple[float, ...]",)
+FLOAT_ANNOTATIONS, FLOAT_TUPLE_ANNOTATIONS = ("float", "<class 'float'>"), ("tuple[float, ...]",)
 """How a law declares numbers that stay open."""
 
-FEWEST = min(FREEDOMS_OF_KIND.values())
+MIN_FREEDOMS_OF_QUATERNION_JOINT = min(FREEDOMS_OF_KIND.values())
 """Freedoms of a joint whose q has one entry more."""
 
 
@@ -114,15 +114,15 @@ class Law:
             )
         for name in ("torques", "shared", "rates"):
             if isinstance(method := vars(cls).get(name), FunctionType):
-                setattr(cls, name, _by_its_model(method))
+                setattr(cls, name, _with_model(method))
 
     def __post_init__(self) -> None:
         """Do its numbers and parts fit together? A whole number where a float is declared is one."""
         declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         for field in declared:
-            object.__setattr__(self, field.name, _declared(self, field, getattr(self, field.name)))
+            object.__setattr__(self, field.name, _declared_value(self, field, getattr(self, field.name)))
         n, nq = self.n, self.nq
-        if n is not None and nq is not None and not 0 <= FEWEST * (nq - n) <= n:
+        if n is not None and nq is not None and not 0 <= MIN_FREEDOMS_OF_QUATERNION_JOINT * (nq - n) <= n:
             raise InputError(self.misfit(n, nq))
 
     def misfit(self, n: int, nq: int) -> str:
@@ -236,7 +236,7 @@ def _sized(value: Any, n: int) -> Any:
     return value.sized(n) if isinstance(value, Law) else value
 
 
-def _by_its_model(method: Callable[[Any, Moment], Any]) -> Callable[[Any, Moment], Any]:
+def _with_model(method: Callable[[Any, Moment], Any]) -> Callable[[Any, Moment], Any]:
     """Return a method of a law that computes with the robot as the law knows it."""
 
     @wraps(method)
@@ -279,7 +279,7 @@ def check_models(law: Law, robot: Description) -> None:
 
 def torques_of(law: Law, at: Moment) -> list[Scalar]:
     """The torques of a law, as many as there are freedoms, or an error that says what is wrong with it."""
-    return _listed(law, law.torques, at, at.n, "torques", f"one torque for each of {at.n} joints")
+    return _checked_list(law, law.torques, at, at.n, "torques", f"one torque for each of {at.n} joints")
 
 
 def shared_of(law: Law, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
@@ -291,10 +291,12 @@ def rates_of(law: Law, at: Moment) -> list[Scalar]:
     """How fast what a law remembers changes, likewise."""
     count = len(at.memory)
     wanted = f"one for each of {count} numbers that start(n) gives"
-    return _listed(law, law.rates, at, count, "rates", wanted)
+    return _checked_list(law, law.rates, at, count, "rates", wanted)
 
 
-def _listed(law: Law, asked: Callable[[Moment], Any], at: Moment, count: int, what: str, wanted: str) -> list[Scalar]:
+def _checked_list(
+    law: Law, asked: Callable[[Moment], Any], at: Moment, count: int, what: str, wanted: str
+) -> list[Scalar]:
     name = type(law).__name__
     try:
         found = asked(at)
@@ -321,24 +323,24 @@ def _listed(law: Law, asked: Callable[[Moment], Any], at: Moment, count: int, wh
     return list(found)
 
 
-def _declared(law: Law, field: Field[Any], value: Any) -> Any:
+def _declared_value(law: Law, field: Field[Any], value: Any) -> Any:
     """A field as it is declared: whole numbers as floats, arrays of numbers, (rollouts,) where one is meant."""
     name, kind = f"{type(law).__name__}.{field.name}", str(field.type)
-    if kind in FLOAT and isinstance(value, Real):
+    if kind in FLOAT_ANNOTATIONS and isinstance(value, Real):
         return float(value)
     if masked(value):
         raise InputError(f"{name} has masked entries; fill them first")
-    if kind in FLOATS and isinstance(value, (tuple, list)):
+    if kind in FLOAT_TUPLE_ANNOTATIONS and isinstance(value, (tuple, list)):
         return tuple(float(x) if isinstance(x, Real) else x for x in value)
-    if kind in FLOAT and isinstance(value, (tuple, list)):
+    if kind in FLOAT_ANNOTATIONS and isinstance(value, (tuple, list)):
         value = np.asarray(value)
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype.kind not in "fiub":
         raise InputError(f"{name} is an array of {value.dtype.name} values; expected numbers")
-    if kind in FLOAT and value.ndim > 1:
+    if kind in FLOAT_ANNOTATIONS and value.ndim > 1:
         raise InputError(f"{name} has shape {value.shape}; expected one number, or (rollouts,) for a batch")
-    return float(value) if kind in FLOAT and not value.ndim else np.asarray(value)
+    return float(value) if kind in FLOAT_ANNOTATIONS and not value.ndim else np.asarray(value)
 
 
 def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:

@@ -17,12 +17,12 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.lazy import cached_property
 from armwright.registry import Registry
-from armwright.torque.law import FLOAT, FLOATS, Law, numbers
+from armwright.torque.law import FLOAT_ANNOTATIONS, FLOAT_TUPLE_ANNOTATIONS, Law, numbers
 from armwright.torque.passive import friction, spring_damper
 from armwright.torque.prescribed import Free, constant, table
 from armwright.torque.tracking import Tracking, computed_torque, feed_forward, pd, pd_gravity, pid, tracking_law
 
-__all__ = ["LAWS", "TARGET", "LawEntry", "LawParameter"]
+__all__ = ["LAWS", "TARGET_PARAMETER", "LawEntry", "LawParameter"]
 
 Shape: TypeAlias = Literal["number", "per joint", "list", "rows", "integer", "any"]
 """What a file may have for a parameter; `per joint` is one number, or one for each joint."""
@@ -44,7 +44,7 @@ class LawParameter:
         return f"{self.about.rstrip('.')}, {self.unit}." if self.unit else self.about
 
 
-TARGET = LawParameter("A position to hold in place of a trajectory.", shape="list")
+TARGET_PARAMETER = LawParameter("A position to hold in place of a trajectory.", shape="list")
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,12 @@ def _entry_of_class(name: str, cls: type[Law]) -> LawEntry:
     follows = issubclass(cls, Tracking)
     listed = [x for x in fields(cls) if x.init and not (follows and x.name == "target")]
     shapes: dict[str, Shape] = {
-        x.name: "number" if str(x.type) in FLOAT else "per joint" if str(x.type) in FLOATS else "any" for x in listed
+        x.name: "number"
+        if str(x.type) in FLOAT_ANNOTATIONS
+        else "per joint"
+        if str(x.type) in FLOAT_TUPLE_ANNOTATIONS
+        else "any"
+        for x in listed
     }
 
     def make(*target: Any, **given: Any) -> Law:

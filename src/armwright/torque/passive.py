@@ -85,7 +85,7 @@ def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float =
     return law
 
 
-def in_reverse(joint: JointModel) -> str:
+def reversed_limits_message(joint: JointModel) -> str:
     """Return what is wrong with limits whose lower one is not below the upper."""
     low, high = joint.limits or (0.0, 0.0)
     return (
@@ -97,7 +97,7 @@ def in_reverse(joint: JointModel) -> str:
 STOP_FREQUENCY = 2 * math.pi * 40
 """rad/s at which a joint that is held by nothing else swings in a stop that is stiff enough."""
 
-STOP_GIVES = 0.01
+STOP_DEFLECTION = 0.01
 """rad or m by which a stop gives at most under the largest torque of the drive."""
 
 
@@ -128,12 +128,12 @@ class Stops(Law):
         rows = zip(self.joints, self.places, self.lower, self.upper, self.stiffness, self.damping, strict=True)
         for joint, place, low, high, k, c in rows:
             q, given = at.q[place], c * at.qd[joint]
-            back = k * _above(low - q) * _above(1.0 - given)
-            torques[joint] = back - k * _above(q - high) * _above(1.0 + given)
+            back = k * _positive_part(low - q) * _positive_part(1.0 - given)
+            torques[joint] = back - k * _positive_part(q - high) * _positive_part(1.0 + given)
         return torques
 
 
-def _above(x: Scalar) -> Scalar:
+def _positive_part(x: Scalar) -> Scalar:
     """x where it is above zero."""
     return x.maximum(0.0) if hasattr(x, "maximum") else max(x, 0.0)
 
@@ -151,7 +151,7 @@ def stops(robot: Description, stiffness: ArrayLike | None = None, damping: Array
         raise InputError(f"no joint of {robot.name} has limits; expected at least one, as stops stand there")
     for low, high, joint in ((*(robot.joints[i].limits or (0, 0)), robot.joints[i]) for i in joints):
         if not low <= high:
-            raise InputError(f"torque.stops: {in_reverse(joint)}")
+            raise InputError(f"torque.stops: {reversed_limits_message(joint)}")
     given = {"stiffness": _stiffness(robot) if stiffness is None else stiffness, "damping": damping}
     listed = {}
     for name, values in given.items():
@@ -170,5 +170,5 @@ def stops(robot: Description, stiffness: ArrayLike | None = None, damping: Array
 def _stiffness(robot: Description) -> list[float]:
     M = np.array(find_formulation("mass_matrix")(robot.mechanism(), robot.neutral.tolist()), dtype=float)
     felt = 1 / np.diag(np.linalg.inv(M))
-    strong = [(joint.max_torque or 0.0) / STOP_GIVES for joint in robot.joints]
+    strong = [(joint.max_torque or 0.0) / STOP_DEFLECTION for joint in robot.joints]
     return [max(float(m) * STOP_FREQUENCY**2, k) for m, k in zip(felt, strong, strict=True)]

@@ -21,19 +21,19 @@ from armwright.draws import Draw, DrawnColumn
 from armwright.errors import InputError
 from armwright.graph.expression import Expr, Graph
 from armwright.model.description import Description
-from armwright.torque.law import FLOAT, Law
+from armwright.torque.law import FLOAT_ANNOTATIONS, Law
 
 Number: TypeAlias = "float | Array | DrawnColumn"
 """One for all rollouts, or one for each (rollouts,), or drawn for each."""
 
-Take: TypeAlias = Callable[[Any], Any]
-T = TypeVar("T")
+NumberMap: TypeAlias = Callable[[Any], Any]
+Record = TypeVar("Record")
 
 
-class Structure(Generic[T]):
+class Structure(Generic[Record]):
     """A law or another record, the `template`, without its numbers; equal to any that differs in these alone."""
 
-    def __init__(self, template: T, key: Hashable, count: int) -> None:
+    def __init__(self, template: Record, key: Hashable, count: int) -> None:
         self.template, self._key, self.count = template, key, count
 
     def __hash__(self) -> int:
@@ -42,7 +42,7 @@ class Structure(Generic[T]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Structure) and self._key == other._key
 
-    def in_graph(self, graph: Graph, name: str) -> tuple[T, tuple[Expr, ...]]:
+    def in_graph(self, graph: Graph, name: str) -> tuple[Record, tuple[Expr, ...]]:
         """Return the record with graph inputs `name1`, `name2`, ... in place of its numbers, and these inputs."""
         symbols = tuple(graph.input(f"{name}{k + 1}") for k in range(self.count))
         made, _ = _rebuilt(self.template, lambda slot: symbols[slot.place])
@@ -55,10 +55,10 @@ class Slot(NamedTuple):
     place: int
 
 
-class Parameterised(NamedTuple, Generic[T]):
+class Parameterised(NamedTuple, Generic[Record]):
     """A law as its structure and its numbers; `name` is what errors call it."""
 
-    structure: Structure[T]
+    structure: Structure[Record]
     numbers: list[Number]
     name: str = "the torque law"
 
@@ -84,7 +84,7 @@ class Parameterised(NamedTuple, Generic[T]):
         return [x for x in self.numbers if isinstance(x, DrawnColumn)]
 
 
-def parameterise(law: T, name: str = "the torque law") -> Parameterised[T]:
+def parameterise(law: Record, name: str = "the torque law") -> Parameterised[Record]:
     """Return a law, or another record of dataclasses and tuples, as its structure and its numbers."""
     found: list[Number] = []
 
@@ -115,7 +115,7 @@ def merged_laws(laws: Sequence[Law]) -> Parameterised[Law]:
         if (many := Parameterised(Structure(law, keys[k], len(found)), found).rollouts) is not None:
             raise InputError(f"torque law {k} of the list is for {many} rollouts itself; expected one")
         rows.append(found)
-    drawn = _drawn_alike(rows)
+    drawn = _common_draws(rows)
     columns = np.array([[0.0, *(1.0 if isinstance(x, DrawnColumn) else x for x in row)] for row in rows]).T
     places = iter(np.where(columns.any(axis=1), np.arange(float(len(columns))), 0.0)[1:].tolist())  # zeros are alike
     all_of_them = parameterise(_rebuilt(laws[0], lambda _: next(places), zeros=True)[0])
@@ -123,7 +123,7 @@ def merged_laws(laws: Sequence[Law]) -> Parameterised[Law]:
     return all_of_them._replace(numbers=[drawn.get(place, columns[place]) for place in taken])
 
 
-def _drawn_alike(rows: Sequence[Sequence[Number]]) -> dict[int, DrawnColumn]:
+def _common_draws(rows: Sequence[Sequence[Number]]) -> dict[int, DrawnColumn]:
     """What laws of one form draw, by the place of the number, from one on: what a rollout has follows from its own."""
     drawn = {k: x for k, x in enumerate(rows[0], 1) if isinstance(x, DrawnColumn)}
     for row in rows:
@@ -132,31 +132,31 @@ def _drawn_alike(rows: Sequence[Sequence[Number]]) -> dict[int, DrawnColumn]:
     return drawn
 
 
-def _rebuilt(x: Any, take: Take, zeros: bool = False) -> tuple[Any, Hashable]:
+def _rebuilt(x: Any, take: NumberMap, zeros: bool = False) -> tuple[Any, Hashable]:
     """The same thing with what `take` makes of every number in it, and what tells it from others that are not alike.
 
     Zeros that belong to the structure are left alone, unless they are wanted too.
     """
     if isinstance(x, (float, Slot, DrawnColumn)):
-        return _number(x, take, zeros)
+        return _rebuilt_number(x, take, zeros)
     if isinstance(x, np.ndarray):
-        return _array(x, take, zeros)
+        return _rebuilt_array(x, take, zeros)
     if isinstance(x, (tuple, list)):
-        made, key = _several(tuple(x), take, zeros)
+        made, key = _rebuilt_tuple(tuple(x), take, zeros)
         return (made, key) if isinstance(x, tuple) else (list(made), ("list", key))
     if isinstance(x, FunctionType):
-        return x, _read(x)
+        return x, _function_key(x)
     if is_dataclass(x) and not isinstance(x, (type, Description, Draw)):
-        return _fields(x, take, zeros)
-    return x, _known(x)
+        return _rebuilt_fields(x, take, zeros)
+    return x, _identity_of(x)
 
 
-def _fields(x: Any, take: Take, zeros: bool) -> tuple[Any, Hashable]:
+def _rebuilt_fields(x: Any, take: NumberMap, zeros: bool) -> tuple[Any, Hashable]:
     kind: type[Any] = type(x)
-    made, keys = object.__new__(kind), [_known(kind)]
+    made, keys = object.__new__(kind), [_identity_of(kind)]
     for field in fields(x):
         value = getattr(x, field.name)
-        each = isinstance(value, np.ndarray) and str(field.type) in FLOAT  # one for each rollout
+        each = isinstance(value, np.ndarray) and str(field.type) in FLOAT_ANNOTATIONS  # one for each rollout
         again = zeros and field.name not in getattr(x, "forked", ())
         value, key = (take(value), "open") if each else _rebuilt(value, take, again)
         object.__setattr__(made, field.name, value)
@@ -164,12 +164,12 @@ def _fields(x: Any, take: Take, zeros: bool) -> tuple[Any, Hashable]:
     return made, tuple(keys)
 
 
-def _number(x: Any, take: Take, zeros: bool) -> tuple[Any, Hashable]:
+def _rebuilt_number(x: Any, take: NumberMap, zeros: bool) -> tuple[Any, Hashable]:
     folded = isinstance(x, float) and (not math.isfinite(x) or (x == 0 and not zeros))
     return (x, x) if folded else (take(x), "open")
 
 
-def _several(x: tuple[Any, ...], take: Take, zeros: bool) -> tuple[Any, Hashable]:
+def _rebuilt_tuple(x: tuple[Any, ...], take: NumberMap, zeros: bool) -> tuple[Any, Hashable]:
     if not x or not all(isinstance(entry, (float, np.ndarray, Slot, DrawnColumn)) for entry in x):
         made, keys = zip(*(_rebuilt(entry, take, zeros) for entry in x), strict=True) if x else ((), ())
         return tuple(made), tuple(keys)
@@ -184,7 +184,7 @@ def _finite(x: Array | Slot | DrawnColumn) -> bool:
     return isinstance(x, (Slot, DrawnColumn)) or bool(np.isfinite(x).all())
 
 
-def _array(x: Array, take: Take, zeros: bool) -> tuple[Any, Hashable]:
+def _rebuilt_array(x: Array, take: NumberMap, zeros: bool) -> tuple[Any, Hashable]:
     """Of an array whose last axis has zeros everywhere, as powers of a polynomial may be, these stay."""
     if x.dtype == object:  # one that was opened before
         kept = np.array([not isinstance(entry, Slot) for entry in x.ravel()]).reshape(x.shape)
@@ -197,7 +197,7 @@ def _array(x: Array, take: Take, zeros: bool) -> tuple[Any, Hashable]:
     return made.astype(float) if numbers else made, ("array", x.shape, kept.tobytes())
 
 
-class Itself:
+class Identity:
     """A thing that is like no other one, kept so that no other one takes its place."""
 
     def __init__(self, of: object) -> None:
@@ -207,21 +207,21 @@ class Itself:
         return id(self.of)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Itself) and self.of is other.of
+        return isinstance(other, Identity) and self.of is other.of
 
 
-def _known(x: Any) -> Hashable:
+def _identity_of(x: Any) -> Hashable:
     """By what a thing that is no number of a law is known; what is to be drawn has its numbers in what is drawn."""
     if isinstance(x, Draw):
         return Draw
     try:
         hash(x)
     except TypeError:
-        return Itself(x)
+        return Identity(x)
     return type(x), x
 
 
-def _read(function: FunctionType, within: tuple[FunctionType, ...] = ()) -> Hashable:
+def _function_key(function: FunctionType, within: tuple[FunctionType, ...] = ()) -> Hashable:
     """By what a function is known: its code, and what it reads: defaults, closure and globals."""
     if function in within:
         return within.index(function)
@@ -231,14 +231,14 @@ def _read(function: FunctionType, within: tuple[FunctionType, ...] = ()) -> Hash
             return type(x), *map(value, x)
         if isinstance(x, np.ndarray) and x.dtype != object:
             return x.dtype.str, x.shape, x.tobytes()
-        return _read(x, (*within, function)) if isinstance(x, FunctionType) else _known(x)
+        return _function_key(x, (*within, function)) if isinstance(x, FunctionType) else _identity_of(x)
 
     cells = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
-    found = [function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__]
+    found = [function.__globals__[name] for name in _global_names(function.__code__) if name in function.__globals__]
     named = (function.__kwdefaults__ or {}).items()
     return function.__code__, *map(value, (function.__defaults__, *cells, *found, *(x for pair in named for x in pair)))
 
 
-def _names(code: CodeType) -> list[str]:
+def _global_names(code: CodeType) -> list[str]:
     """What it may read from its globals, the functions within it included."""
-    return [*code.co_names, *(name for x in code.co_consts if isinstance(x, CodeType) for name in _names(x))]
+    return [*code.co_names, *(name for x in code.co_consts if isinstance(x, CodeType) for name in _global_names(x))]

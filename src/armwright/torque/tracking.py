@@ -23,11 +23,11 @@ from armwright.model.description import Description
 from armwright.torque.law import Law, Moment, Reference, numbers, per_freedom, with_model_of
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
-from armwright.trajectory.base import OneFormula, Traced
+from armwright.trajectory.motion_base import OneFormula, Traced
 
 
 @dataclass(frozen=True)
-class Target:
+class TrackingTarget:
     """Where a controller wants to be: a fixed position, or a trajectory."""
 
     position: tuple[float, ...] = ()
@@ -80,15 +80,19 @@ def _motions(law: Law) -> Iterator[Reference]:
         yield from _motions(part)
 
 
-def _target(value: ArrayLike | Reference) -> Target:
-    return Target(motion=value) if isinstance(value, Trajectory) else Target(position=numbers("target", value))
+def _tracking_target(value: ArrayLike | Reference) -> TrackingTarget:
+    return (
+        TrackingTarget(motion=value)
+        if isinstance(value, Trajectory)
+        else TrackingTarget(position=numbers("target", value))
+    )
 
 
 @dataclass(frozen=True)
 class Tracking(Law):
     """Base of the laws that follow a target."""
 
-    target: Target
+    target: TrackingTarget
     kp: tuple[float, ...] = (0.0,)
     kd: tuple[float, ...] = (0.0,)
     model: Description | None = None
@@ -131,7 +135,7 @@ class Tracking(Law):
         return self.target.motion
 
     def following(self, reference: Reference) -> Tracking:
-        return self if self.target.motion is None else replace(self, target=Target(motion=reference))
+        return self if self.target.motion is None else replace(self, target=TrackingTarget(motion=reference))
 
     def known(self, at: Moment) -> Mechanism:
         """The robot as the controller knows it."""
@@ -182,7 +186,7 @@ class PDGravity(Tracking):
         return [a + b for a, b in zip(self.correction(at, q, qd), weight, strict=True)]
 
 
-class Inverse(Tracking):
+class InverseDynamicsLaw(Tracking):
     """Base of the laws that compute torques from accelerations, by the model that they have."""
 
     @property
@@ -197,7 +201,7 @@ class Inverse(Tracking):
         return torques
 
 
-class ComputedTorque(Inverse):
+class ComputedTorque(InverseDynamicsLaw):
     """Inverse dynamics at the measured state with the acceleration qdd_d + kd (qd_d - qd) + kp (q_d - q)."""
 
     def torques(self, at: Moment) -> list[Scalar]:
@@ -206,7 +210,7 @@ class ComputedTorque(Inverse):
         return self.moving(at, at.q, at.qd, wanted)
 
 
-class FeedForward(Inverse):
+class FeedForward(InverseDynamicsLaw):
     """Inverse dynamics along the target, whatever the robot does (plus PD feedback if gains are given)."""
 
     def torques(self, at: Moment) -> list[Scalar]:
@@ -217,21 +221,21 @@ class FeedForward(Inverse):
         return [a + b for a, b in zip(planned, self.correction(at, q, qd), strict=True)]
 
 
-Follows = TypeVar("Follows", bound=Tracking)
+TrackingType = TypeVar("TrackingType", bound=Tracking)
 
 
 def tracking_law(
-    kind: type[Follows],
+    kind: type[TrackingType],
     target: ArrayLike | Reference,
     kp: ArrayLike = 0.0,
     kd: ArrayLike = 0.0,
     model: Description | None = None,
     **gains: ArrayLike,
-) -> Follows:
+) -> TrackingType:
     if model is not None and not isinstance(model, Description):
         raise InputError(f"model = {model!r}: expected a Robot, such as armwright.load('puma560')")
     further = {name: numbers(name, values) for name, values in gains.items()}
-    law = kind(_target(target), numbers("kp", kp), numbers("kd", kd), model, **further)
+    law = kind(_tracking_target(target), numbers("kp", kp), numbers("kd", kd), model, **further)
     if model is not None and (model.nq != law.nq or law.n not in (None, model.n)):
         raise InputError(f"the model has {model.nq} joints, the target {law.nq}")
     return law

@@ -9,11 +9,11 @@ check_limits(motion, robot)              # false if every joint stays within its
 """
 
 from armwright.trajectory.analytic import cycloid, cycloidal, function
-from armwright.trajectory.base import Trajectory
-from armwright.trajectory.blends import blended
-from armwright.trajectory.limits import LimitReport, check_limits
-from armwright.trajectory.line import cartesian_circle, cartesian_line
+from armwright.trajectory.cartesian import cartesian_circle, cartesian_line
+from armwright.trajectory.limit_checks import LimitReport, check_limits
 from armwright.trajectory.most_payload import MostPayload, PayloadCurve, most_payload
+from armwright.trajectory.motion_base import Trajectory
+from armwright.trajectory.parabolic_blends import blended
 from armwright.trajectory.polynomial import PiecewisePolynomial, linear, normal_spline, rest, trapezoidal
 from armwright.trajectory.splines import cubic, hermite, quintic, sampled, spline
 from armwright.trajectory.time_optimal import TimeOptimal, time_optimal

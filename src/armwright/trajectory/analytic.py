@@ -14,16 +14,16 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array, Scalar, cos, sin
 from armwright.arrays import whole_number
 from armwright.errors import InputError
-from armwright.trajectory.base import OneFormula, State, Traced, numeric_trace
-from armwright.trajectory.inputs import FLOAT64, ends, number, one_per_joint, positive, seconds, short
+from armwright.trajectory.argument_checks import FLOAT64, ends, number, one_per_joint, positive, seconds, short
+from armwright.trajectory.motion_base import OneFormula, State, Traced, numeric_trace
 
 TimeFunction: TypeAlias = Callable[[Any], Any]
 """A function of t that gives one number for each joint."""
 
-NODES = np.arange(-4, 5)
+DIFFERENCE_NODES = np.arange(-4, 5)
 """Where, in steps, a function is sampled for its derivatives: nine points, so the differences are of order eight."""
 
-STEPS = 256  # of that length make up the whole span, unless the caller knows better
+STEPS_PER_SPAN = 256  # of that length make up the whole span, unless the caller knows better
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,9 +122,9 @@ class FunctionOfTime(OneFormula):
     def _differences(self, t: float) -> Sequence[Array]:
         """The function and its derivatives by differences that stay inside the span."""
         q = self._values(self.f, t)
-        reach = NODES[-1] * self.step
+        reach = DIFFERENCE_NODES[-1] * self.step
         middle = min(max(t, self.span[0] + reach), self.span[1] - reach)
-        nodes = np.clip(middle + NODES * self.step, *self.span)
+        nodes = np.clip(middle + DIFFERENCE_NODES * self.step, *self.span)
         samples = np.array([self._values(self.f, float(node)) for node in nodes])
         first, second = difference_weights((t - middle) / self.step)
         return q, first @ samples / self.step, second @ samples / self.step**2
@@ -175,11 +175,11 @@ def function(
             raise InputError(f"{candidate!r} is not a function of t")
     if traceable and derivatives is None:
         raise InputError("traceable=True needs the derivatives: differences cannot be traced")
-    size = (last - begin) / STEPS if step is None else positive("step", step, "seconds, more than zero")
-    if size * 2 * NODES[-1] > last - begin:
+    size = (last - begin) / STEPS_PER_SPAN if step is None else positive("step", step, "seconds, more than zero")
+    if size * 2 * DIFFERENCE_NODES[-1] > last - begin:
         raise InputError(
             f"step = {short(size)} s is too long: nine samples must fit into {short(last - begin)} s; "
-            f"expected {short((last - begin) / 2 / NODES[-1])} s or less"
+            f"expected {short((last - begin) / 2 / DIFFERENCE_NODES[-1])} s or less"
         )
     pair = None if derivatives is None else (derivatives[0], derivatives[1])
     return FunctionOfTime((begin, last), f, joints, pair, traceable, size)
@@ -187,8 +187,8 @@ def function(
 
 def difference_weights(x: float) -> tuple[Array, Array]:
     """What the nine samples count for in the first two derivatives at x steps from their middle."""
-    powers = x ** np.arange(len(NODES))
-    k = np.arange(len(NODES))
+    powers = x ** np.arange(len(DIFFERENCE_NODES))
+    k = np.arange(len(DIFFERENCE_NODES))
     basis = _lagrange()
     first = basis[:, 1:] @ (k[1:] * powers[:-1])
     second = basis[:, 2:] @ (k[2:] * (k[2:] - 1) * powers[:-2])
@@ -199,8 +199,8 @@ def difference_weights(x: float) -> tuple[Array, Array]:
 def _lagrange() -> Array:
     """Row j: the powers of the polynomial that is 1 at node j and 0 at the others."""
     rows = []
-    for node in NODES:
-        others = NODES[node != NODES]
+    for node in DIFFERENCE_NODES:
+        others = DIFFERENCE_NODES[node != DIFFERENCE_NODES]
         rows.append(np.poly(others)[::-1] / np.prod(node - others))
     return np.array(rows)
 

@@ -12,13 +12,13 @@ from armwright.algebra import Array
 from armwright.arrays import checked_array
 from armwright.errors import InputError
 from armwright.names import shown
-from armwright.trajectory.inputs import FLOAT64
+from armwright.trajectory.argument_checks import FLOAT64
 
 LISTED_JOINTS = 3
 """Joints without a limit that are named; of more their number is told."""
 
 
-class Jointed(Protocol):
+class LimitedRobot(Protocol):
     """What is needed of a robot."""
 
     @property
@@ -29,7 +29,7 @@ class Jointed(Protocol):
     def joints(self) -> Sequence[Any]: ...
 
 
-class Limits(NamedTuple):
+class JointLimits(NamedTuple):
     """Magnitudes (n,), inf where there is none; of the efficiency of a gear one where nothing is lost."""
 
     velocity: Array
@@ -39,7 +39,7 @@ class Limits(NamedTuple):
     efficiency: Array
 
 
-def described(limits: Limits, joints: Sequence[Any]) -> str:
+def limits_description(limits: JointLimits, joints: Sequence[Any]) -> str:
     """Return which limits there are: 'torque and speed of all joints; no limit of acceleration or jerk'."""
     there, missing = [], []
     for word, values in (
@@ -61,19 +61,19 @@ def described(limits: Limits, joints: Sequence[Any]) -> str:
 
 
 def limits_of(
-    robot: Jointed,
+    robot: LimitedRobot,
     velocity: ArrayLike | None,
     acceleration: ArrayLike | None,
     torque: ArrayLike | None,
     jerk: ArrayLike | None,
     efficiency: ArrayLike,
-) -> Limits:
+) -> JointLimits:
     """Return the limits given, and those of the robot where torque and velocity are not."""
     n = robot.n
-    limits = Limits(
-        moving(robot, "max_velocity") if velocity is None else magnitudes("velocity", velocity, n),
+    limits = JointLimits(
+        limits_of_moving_joints(robot, "max_velocity") if velocity is None else magnitudes("velocity", velocity, n),
         magnitudes("acceleration", np.inf if acceleration is None else acceleration, n),
-        moving(robot, "max_torque") if torque is None else magnitudes("torque", torque, n),
+        limits_of_moving_joints(robot, "max_torque") if torque is None else magnitudes("torque", torque, n),
         magnitudes("jerk", np.inf if jerk is None else jerk, n),
         magnitudes("efficiency", efficiency, n),
     )
@@ -88,7 +88,7 @@ def limits_of(
     return limits
 
 
-def moving(robot: Jointed, name: str) -> Array:
+def limits_of_moving_joints(robot: LimitedRobot, name: str) -> Array:
     """Return a limit of all joints, none of which may be zero."""
     for joint in robot.joints:
         if getattr(joint, name) == 0:
@@ -96,10 +96,10 @@ def moving(robot: Jointed, name: str) -> Array:
                 f"{name} of {shown(joint.name)} is zero, so nothing moves it along a path; give "
                 f"{name.removeprefix('max_')}= for every joint, inf for none, or describe the robot without it"
             )
-    return own(robot, name)
+    return limits_of_robot(robot, name)
 
 
-def own(robot: Jointed, name: str) -> Array:
+def limits_of_robot(robot: LimitedRobot, name: str) -> Array:
     """Return a limit of all joints as the robot has it."""
     found = (getattr(joint, name) for joint in robot.joints)
     return np.array([np.inf if x is None else x for x in found], FLOAT64)

@@ -23,29 +23,29 @@ from armwright.arrays import checked_array, whole_number
 from armwright.errors import InfeasibleError, InputError
 from armwright.mechanism import Mechanism
 from armwright.names import shown
-from armwright.trajectory.base import Trajectory, settled
-from armwright.trajectory.inputs import FLOAT64, check_numbers
-from armwright.trajectory.joint_limits import Jointed, magnitudes, own
+from armwright.trajectory.argument_checks import FLOAT64, check_numbers
+from armwright.trajectory.joint_limits import LimitedRobot, limits_of_robot, magnitudes
+from armwright.trajectory.motion_base import Trajectory, without_rounding
 from armwright.trajectory.torques import torques
 
-SAMPLES = 1000
+PAYLOAD_SAMPLES = 1000
 """Equal steps in which a motion is looked at."""
 
-MOST_SAMPLES = 1_000_000
+MAX_PAYLOAD_SAMPLES = 1_000_000
 
-ZOOMS = 5
+MINIMUM_REFINEMENTS = 5
 """Times that the neighbourhood of a least mass is looked at, each ten times more closely."""
 
-TOUCH = 1e-9
+TORQUE_TOLERANCE = 1e-9
 """Part of a limit by which it may be exceeded by rounding."""
 
 NO_TORQUE = 1e-12
 """Part of the largest torque below which what a kilogram adds is rounding."""
 
-POINT = np.zeros((3, 3))
+POINT_INERTIA = np.zeros((3, 3))
 
 
-class Holder(Jointed, Protocol):
+class Holder(LimitedRobot, Protocol):
     """What is needed of a robot."""
 
     @property
@@ -163,11 +163,11 @@ class _Case:
 
     def __init__(self, robots: _Robots, limits: _Limits, motion: Trajectory) -> None:
         self.robots, self.limits, self.motion = robots, limits, motion
-        self.fastest = float(np.abs(motion(np.linspace(motion.start, motion.end, SAMPLES))[1]).max())
+        self.fastest = float(np.abs(motion(np.linspace(motion.start, motion.end, PAYLOAD_SAMPLES))[1]).max())
 
     def at(self, t: Array) -> _Line:
         q, qd, qdd = self.motion(t)
-        qd = settled(qd, self.fastest)
+        qd = without_rounding(qd, self.fastest)
         own, heavier = (torques(x, q, qd, qdd).T for x in self.robots[:2])
         each = heavier - own
         if self.robots.turning is not None:
@@ -180,7 +180,7 @@ class _Case:
     def nearer(self, joint: int, times: Array, k: int) -> tuple[float, float]:
         """The least mass of a joint around sample k, and its time."""
         low, high, best_time, best = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)], float(times[k]), math.inf
-        for _ in range(ZOOMS):
+        for _ in range(MINIMUM_REFINEMENTS):
             near = np.append(np.linspace(low, high, 21), best_time)
             masses = self.at(near).masses[:, joint]
             at = int(np.argmin(masses))
@@ -199,7 +199,7 @@ def most_payload(
     torque: ArrayLike | None = None,
     power: ArrayLike | None = None,
     velocity: ArrayLike | None = None,
-    samples: int = SAMPLES,
+    samples: int = PAYLOAD_SAMPLES,
 ) -> MostPayload:
     """Return the largest payload with which all joints stay within their limits along one motion or several.
 
@@ -220,8 +220,8 @@ def most_payload(
     listed = _motions(robot, motions)
     limits = _limits(robot, torque, power, velocity)
     steps = whole_number("samples", samples, 2)
-    if steps > MOST_SAMPLES:
-        raise InputError(f"samples = {steps}: expected at most {MOST_SAMPLES}")
+    if steps > MAX_PAYLOAD_SAMPLES:
+        raise InputError(f"samples = {steps}: expected at most {MAX_PAYLOAD_SAMPLES}")
     centre = checked_array("com", com, (3,), FLOAT64, "x, y and z in the tool frame, metres")
     if inertia is not None and gyration is not None:
         raise InputError("inertia and gyration both say how the payload turns; give one of them")
@@ -264,7 +264,7 @@ def most_payload(
 
 def _robots(robot: Holder, centre: Array, fixed: Array, shape: Array) -> _Robots:
     """The mechanisms whose differences say what a payload adds to each torque."""
-    point, heavier = (robot.with_payload(1.0, centre, x, beside=True).mechanism() for x in (POINT, shape))
+    point, heavier = (robot.with_payload(1.0, centre, x, beside=True).mechanism() for x in (POINT_INERTIA, shape))
     body = robot.with_payload(1.0, centre, fixed, beside=True).mechanism() if fixed.any() else None
     return _Robots(robot.mechanism(), heavier, None if body is None else (point, body))
 
@@ -283,9 +283,11 @@ def _motions(robot: Holder, motions: Any) -> list[Trajectory]:
 
 def _limits(robot: Holder, torque: ArrayLike | None, power: ArrayLike | None, velocity: ArrayLike | None) -> _Limits:
     limits = _Limits(
-        own(robot, "max_torque") if torque is None else magnitudes("torque", torque, robot.n, zero=True),
+        limits_of_robot(robot, "max_torque") if torque is None else magnitudes("torque", torque, robot.n, zero=True),
         magnitudes("power", np.inf if power is None else power, robot.n, zero=True),
-        own(robot, "max_velocity") if velocity is None else magnitudes("velocity", velocity, robot.n, zero=True),
+        limits_of_robot(robot, "max_velocity")
+        if velocity is None
+        else magnitudes("velocity", velocity, robot.n, zero=True),
     )
     if not np.isfinite([limits.torque, limits.power]).any():
         raise InputError(
@@ -298,7 +300,7 @@ def _limits(robot: Holder, torque: ArrayLike | None, power: ArrayLike | None, ve
 def _tensor(name: str, value: ArrayLike | None) -> Array:
     """A 3x3 tensor, also from xx, yy, zz, xy, xz, yz."""
     if value is None:
-        return POINT
+        return POINT_INERTIA
     given = np.asarray(value, dtype=float) if np.shape(value) in ((6,), (3, 3)) else None
     if given is None or not np.isfinite(given).all():
         raise InputError(f"{name} = {value!r}: expected a 3x3 tensor, or its xx, yy, zz, xy, xz, yz")
@@ -320,7 +322,7 @@ def _check_as_it_is(robot: Holder, line: _Line, limits: _Limits, times: Array, m
     held = robot.payload
     how = f"with the {held.mass:.4g} kg it holds" if held is not None and held.mass else "with an empty hand"
     which = "" if motion is None else f" of motion {motion + 1}"
-    rounding = TOUCH * float(np.abs(line.own).max())
+    rounding = TORQUE_TOLERANCE * float(np.abs(line.own).max())
     needed = (
         ("torque", line.own, line.most, rounding, ("N m", "N")),
         ("speed", line.qd, np.broadcast_to(limits.velocity, line.qd.shape), 0.0, ("rad/s", "m/s")),
@@ -329,7 +331,7 @@ def _check_as_it_is(robot: Holder, line: _Line, limits: _Limits, times: Array, m
         least = np.where(most == 0, slack, most)
         used = np.divide(np.abs(value), least, out=np.zeros_like(value), where=np.isfinite(least) & (least > 0))
         k, j = (int(i) for i in np.unravel_index(np.argmax(used), used.shape))
-        if used[k, j] <= 1 + TOUCH:
+        if used[k, j] <= 1 + TORQUE_TOLERANCE:
             continue
         joint = robot.joints[j]
         has = f"{most[k, j]:.4g} {units[bool(joint.prismatic)]}"

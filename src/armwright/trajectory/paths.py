@@ -12,14 +12,16 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.trajectory.base import Trajectory
-from armwright.trajectory.inputs import numbers, short
+from armwright.trajectory.argument_checks import numbers, short
+from armwright.trajectory.motion_base import Trajectory
 from armwright.trajectory.polynomial import PiecewisePolynomial
 
-ASIDE = 1e-6  # of an interval: how far from its ends the path is looked at, so that jumps lie between intervals
-STILL = 1e-6  # of the largest |dq/ds|: where it is less, s is not fit to run along
-CORNER = 1e-6  # of |dq/ds|: by how much it may jump without a stop
-RESAMPLED = 500  # points through which a path goes by its length
+INTERVAL_OFFSET = (
+    1e-6  # of an interval: how far from its ends the path is looked at, so that jumps lie between intervals
+)
+STILL_TOLERANCE = 1e-6  # of the largest |dq/ds|: where it is less, s is not fit to run along
+CORNER_TOLERANCE = 1e-6  # of |dq/ds|: by how much it may jump without a stop
+RESAMPLED_POINTS = 500  # points through which a path goes by its length
 
 
 def as_path(path: Any, n: int, name: str) -> Trajectory:
@@ -49,16 +51,16 @@ def through(points: ArrayLike, n: int, name: str) -> PiecewisePolynomial:
 
 def by_length(path: Trajectory) -> Trajectory:
     """The path itself, or the same one by its length if its own s stands still where the joints do."""
-    s = np.unique([*np.linspace(path.start, path.end, 8 * RESAMPLED + 1), *path.knots])
+    s = np.unique([*np.linspace(path.start, path.end, 8 * RESAMPLED_POINTS + 1), *path.knots])
     q, first, _ = path(s)
     pace = np.linalg.norm(first, axis=1)
-    if pace.min() > STILL * pace.max():
+    if pace.min() > STILL_TOLERANCE * pace.max():
         return path
     length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(q, axis=0), axis=1))])
     if not length[-1] > 0:
         raise InputError("the path stays where it is, so there is no way to go; expected one along which joints move")
     rows, at = np.unique(length, return_index=True)
-    places = np.interp(np.linspace(0.0, length[-1], RESAMPLED + 1), rows, s[at])
+    places = np.interp(np.linspace(0.0, length[-1], RESAMPLED_POINTS + 1), rows, s[at])
     points = path(places)[0]
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
     return _spline(np.concatenate([[0.0], np.cumsum(steps)]), points)
@@ -71,7 +73,7 @@ def _spline(s: Array, q: Array) -> PiecewisePolynomial:
     return PiecewisePolynomial(s, np.moveaxis(powers, 0, -1))
 
 
-def places(path: Trajectory, count: int) -> tuple[Array, Array]:
+def path_grid(path: Trajectory, count: int) -> tuple[Array, Array]:
     """Some `count` + 1 places, and which of them are corners, where the motion has to stop.
 
     They lie closer near stops, where the pace changes with the root of s. Where formulas change, or a joint turns back
@@ -86,7 +88,7 @@ def places(path: Trajectory, count: int) -> tuple[Array, Array]:
         for begin, end, k in zip(stops[:-1], stops[1:], counts, strict=True)
     ]
     grid = np.concatenate([*near, stops[-1:]])
-    s = np.unique(np.concatenate([grid, knots, _turns(path, grid)]))
+    s = np.unique(np.concatenate([grid, knots, _reversals(path, grid)]))
     apart = np.diff(s) > 1e-9 * (s[-1] - s[0])
     kept = np.concatenate([[True], apart])
     kept[-1] = True
@@ -103,7 +105,7 @@ def _corners(path: Trajectory, knots: Array, order: int = 1) -> Array:
     if len(knots) > 2:
         aside = 1e-9 * np.minimum(np.diff(knots)[:-1], np.diff(knots)[1:])
         before, after = (path(knots[1:-1] + sign * aside)[order] for sign in (-1, 1))
-        jumps[1:-1] = np.abs(after - before).max(axis=1) > CORNER * np.abs(before).max(initial=1e-9)
+        jumps[1:-1] = np.abs(after - before).max(axis=1) > CORNER_TOLERANCE * np.abs(before).max(initial=1e-9)
     return jumps
 
 
@@ -113,14 +115,14 @@ def is_smooth(path: Trajectory) -> bool:
     return not any(_corners(path, knots, order).any() for order in (1, 2))
 
 
-def third(path: Trajectory, s: Array) -> Array:
+def third_derivative(path: Trajectory, s: Array) -> Array:
     """The third derivative of q, by differences of the second."""
-    aside = ASIDE * (path.end - path.start)
+    aside = INTERVAL_OFFSET * (path.end - path.start)
     low, high = (np.clip(s + sign * aside, path.start, path.end) for sign in (-1, 1))
     return np.asarray((path(high)[2] - path(low)[2]) / (high - low)[..., None])
 
 
-def _turns(path: Trajectory, s: Array) -> Array:
+def _reversals(path: Trajectory, s: Array) -> Array:
     """Where a joint turns back: dq/ds is zero, by false position between places of opposite signs."""
     first = path(s)[1]
     at, joint = np.nonzero(first[:-1] * first[1:] < 0)
@@ -138,6 +140,6 @@ def _turns(path: Trajectory, s: Array) -> Array:
     return np.asarray((low * g - high * f) / np.where(g != f, g - f, 1.0)) if len(at) else at.astype(float)
 
 
-def place(path: Trajectory, s: float) -> str:
+def position_text(path: Trajectory, s: float) -> str:
     """A place on the path, in words."""
     return f"s = {short(s)} ({100 * (s - path.start) / (path.end - path.start):.3g} % of the way)"

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar
 from armwright.errors import InputError
-from armwright.trajectory.base import State, Traced, Trajectory
-from armwright.trajectory.inputs import (
+from armwright.trajectory.argument_checks import (
     FLOAT64,
     ends,
     increasing,
@@ -26,12 +25,13 @@ from armwright.trajectory.inputs import (
     short,
     table,
 )
+from armwright.trajectory.motion_base import State, Traced, Trajectory
 
-NORMAL = (0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0)
+NORMAL_COEFFICIENTS = (0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0)
 """35 x^4 - 84 x^5 + 70 x^6 - 20 x^7: from 0 to 1 with no velocity, acceleration or jerk at either end."""
 
 
-ROUNDED = 8 * float(np.finfo(FLOAT64).eps)
+CANCELLATION_TOLERANCE = 8 * float(np.finfo(FLOAT64).eps)
 """What is left of terms that cancel is rounding below this part of them."""
 
 
@@ -106,7 +106,9 @@ class PiecewisePolynomial(Trajectory):
         terms = self.coefficients * h[..., np.newaxis] ** np.arange(self.coefficients.shape[2])
         _, *left = horner(list(np.moveaxis(terms, -1, 0)), 1.0)
         _, *whole = horner(list(np.moveaxis(np.abs(terms), -1, 0)), 1.0)
-        speed, growth = (np.abs(x) <= np.full_like(h, ROUNDED) * y for x, y in zip(left, whole, strict=True))
+        speed, growth = (
+            np.abs(x) <= np.full_like(h, CANCELLATION_TOLERANCE) * y for x, y in zip(left, whole, strict=True)
+        )
         return speed, growth
 
 
@@ -141,7 +143,7 @@ def normal_spline(q0: ArrayLike, q1: ArrayLike, duration: float, start: float = 
     Velocity, acceleration and jerk vanish at both ends.
     """
     length = seconds(duration)
-    progress = np.array([NORMAL]) / length ** np.arange(len(NORMAL))
+    progress = np.array([NORMAL_COEFFICIENTS]) / length ** np.arange(len(NORMAL_COEFFICIENTS))
     return _along(q0, q1, [0.0, length], progress, start)
 
 

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import whole_number
 from armwright.errors import InputError
-from armwright.trajectory.base import MOST_PIECES, Trajectory
-from armwright.trajectory.inputs import increasing, one_per_joint, table
+from armwright.trajectory.argument_checks import increasing, one_per_joint, table
+from armwright.trajectory.motion_base import MAX_COMPILED_PIECES, Trajectory
 from armwright.trajectory.polynomial import PiecewisePolynomial
 
-NEAR_END = 6  # samples from which the derivatives at an end of sampled data are estimated
+END_SAMPLES = 6  # samples from which the derivatives at an end of sampled data are estimated
 
 
 def cubic(
@@ -81,14 +81,14 @@ def spline(times: ArrayLike, points: ArrayLike, degree: int = 5) -> PiecewisePol
     if degree not in (3, 5):
         raise InputError(f"degree = {degree!r}; expected 3 or 5")
     qd, qdd = np.zeros_like(q), np.zeros_like(q)
-    for end, near in ((0, slice(NEAR_END)), (-1, slice(-NEAR_END, None))):
+    for end, near in ((0, slice(END_SAMPLES)), (-1, slice(-END_SAMPLES, None))):
         qd[end], qdd[end] = _end_derivatives(t[near] - t[end], q[near])
     if degree == 3:
         return _cubic_pieces(t, q, _cubic_velocities(t, q, qd))
     return _quintic(t, q, *_smoothest(t, q, qd, qdd))
 
 
-def sampled(trajectory: Trajectory, pieces: int = MOST_PIECES) -> PiecewisePolynomial:
+def sampled(trajectory: Trajectory, pieces: int = MAX_COMPILED_PIECES) -> PiecewisePolynomial:
     """Another trajectory as a quintic spline with its values at pieces + 1 equal steps, for use where it is costly.
 
     With 32 pieces or fewer the result can be traced and compiled, whatever the trajectory is.

@@ -25,46 +25,64 @@ from armwright.algebra import Array
 from armwright.arrays import whole_number
 from armwright.errors import InputError
 from armwright.names import shown
-from armwright.trajectory.base import MOST_PIECES, Paced, State, Trajectory
-from armwright.trajectory.inputs import check_numbers
-from armwright.trajectory.joint_limits import Limits, described, limits_of
-from armwright.trajectory.pacing import Bounds, fastest
-from armwright.trajectory.paths import ASIDE, as_path, is_smooth, place, places, third
+from armwright.trajectory.argument_checks import check_numbers
+from armwright.trajectory.joint_limits import JointLimits, limits_description, limits_of
+from armwright.trajectory.motion_base import MAX_COMPILED_PIECES, PathMotion, State, Trajectory
+from armwright.trajectory.path_speed import SpeedBounds, fastest_speeds
+from armwright.trajectory.paths import INTERVAL_OFFSET, as_path, is_smooth, path_grid, position_text, third_derivative
 from armwright.trajectory.polynomial import PiecewisePolynomial
 from armwright.trajectory.smoothing import cut, smoothed
 from armwright.trajectory.splines import quintic_pieces
 
-STRAIGHT = 1e-9  # of what bounds x: the least part of what bounds y, so that a bound on x alone is a steep one on both
-FASTEST = 1e4  # rad/s or m/s: faster than any joint, where none has a limit of velocity
-CREEP = 1e-6  # of the largest pace: where the tangent of friction is taken at a stop
-TINY = 1e-9  # a pace at which friction is dry
-NEARLY = 1e-3  # how much faster than a pace is the next one, to see how friction grows
-SETTLED = 1e-5  # of a limit: how far friction may be from its tangent
-ROUNDS = 30
-INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the motion is looked at between places
-BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
-MOST_POINTS = 1_000_000  # more intervals of a path do not fit into memory
-SLOWED = 200  # how many times a motion is slowed down a little for that
-POLISHED, ROUNDING = 20, 1e-10  # how many of these times until no limit is exceeded by more than this part of it
-ROUGH = 0.02  # of a limit: where it is exceeded by more, the path is so uneven that more may be unseen
-UNSEEN = 0.1  # of what a limit was exceeded by: kept free, as no more than five instants of an interval are looked at
-TIGHTENED = 6  # how many times a motion is found for that, within limits that are tightened
-ALMOST = (
+MIN_SLOPE_SHARE = (
+    1e-9  # of what bounds x: the least part of what bounds y, so that a bound on x alone is a steep one on both
+)
+MAX_JOINT_SPEED = 1e4  # rad/s or m/s: faster than any joint, where none has a limit of velocity
+CREEP_SHARE = 1e-6  # of the largest pace: where the tangent of friction is taken at a stop
+DRY_FRICTION_SPEED = 1e-9  # a pace at which friction is dry
+SPEED_DIFFERENCE = 1e-3  # how much faster than a pace is the next one, to see how friction grows
+FRICTION_TOLERANCE = 1e-5  # of a limit: how far friction may be from its tangent
+MAX_FRICTION_ITERATIONS = 30
+CHECKED_FRACTIONS = (
+    0.05,
+    0.25,
+    0.5,
+    0.75,
+    0.95,
+)  # of the time of an interval: where the motion is looked at between places
+LIMIT_EXCESS_TOLERANCE = 4e-4  # of a limit: how far it may be exceeded between places
+MAX_PATH_INTERVALS = 1_000_000  # more intervals of a path do not fit into memory
+MAX_SLOWDOWNS = 200  # how many times a motion is slowed down a little for that
+EXACT_SLOWDOWNS, EXACT_TOLERANCE = (
+    20,
+    1e-10,
+)  # how many of these times until no limit is exceeded by more than this part of it
+UNEVEN_EXCESS = 0.02  # of a limit: where it is exceeded by more, the path is so uneven that more may be unseen
+UNCHECKED_SHARE = (
+    0.1  # of what a limit was exceeded by: kept free, as no more than five instants of an interval are looked at
+)
+MAX_TIGHTENINGS = 6  # how many times a motion is found for that, within limits that are tightened
+FRICTION_SPEED_FACTOR = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
 )
-CHECKS = 8  # times at which a piece is looked at
-JUMP = 5.0  # times what accelerations change by near by: what changes them by more is a jump
-NEAR_BY = 3  # intervals
-WINDOWS = (0.003, 1.5, 14)  # of the duration, and how many: over which a motion is smoothed to limit its jerk
-FINER = 12  # windows tried between the neighbours of the best one
-ORDERS = (2, 2, 1, 3)  # by which power of its duration a motion takes less of torque, acceleration, velocity and jerk
-BINDING = 0.99  # of a limit: what is nearer to it limits the motion
+CHECKS_PER_PIECE = 8  # times at which a piece is looked at
+JUMP_FACTOR = 5.0  # times what accelerations change by near by: what changes them by more is a jump
+NEIGHBOUR_INTERVALS = 3  # intervals
+SMOOTHING_WINDOWS = (0.003, 1.5, 14)  # of the duration, and how many: over which a motion is smoothed to limit its jerk
+WINDOW_REFINEMENTS = 12  # windows tried between the neighbours of the best one
+DURATION_POWERS = (
+    2,
+    2,
+    1,
+    3,
+)  # by which power of its duration a motion takes less of torque, acceleration, velocity and jerk
+BINDING_SHARE = 0.99  # of a limit: what is nearer to it limits the motion
 
 Friction: TypeAlias = Callable[[Array], tuple[Array, Array]]
 """Of a pace (2, intervals): what is rubbed off of everything limited, and how that grows with the pace."""
 
 
-class Arm(Protocol):
+class DynamicRobot(Protocol):
     """What is needed of a robot."""
 
     @property
@@ -76,7 +94,7 @@ class Arm(Protocol):
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, /) -> Array: ...
 
 
-class Limiting(NamedTuple):
+class BindingLimit(NamedTuple):
     """What holds a motion back from one time to another: a joint, from 0, its name and which of its limits."""
 
     begin: float
@@ -92,12 +110,12 @@ class Limiting(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TimeOptimal(Paced):
+class TimeOptimal(PathMotion):
     """A path, how far along it the motion is at any time, and what limits it; see `time_optimal`."""
 
     path: Trajectory
     law: PiecewisePolynomial
-    limiting: tuple[Limiting, ...]
+    limiting: tuple[BindingLimit, ...]
     within: str = ""
     """Which limits it was found within, and which there are none of."""
 
@@ -121,9 +139,9 @@ class TimeOptimal(Paced):
             else 0 * self.law.breaks[:-1, None]
         )
         at, first, second = s[..., 0], *self.along(s[..., 0])[1:]
-        return np.asarray(third(self.path, at) * sd**3 + 3 * second * sd * sdd + first * powers[piece])
+        return np.asarray(third_derivative(self.path, at) * sd**3 + 3 * second * sd * sdd + first * powers[piece])
 
-    def in_pieces(self, pieces: int = MOST_PIECES) -> PiecewisePolynomial:
+    def in_pieces(self, pieces: int = MAX_COMPILED_PIECES) -> PiecewisePolynomial:
         """Nearly the same motion as so few quintic pieces, which can be traced and compiled up to 32.
 
         Accelerations jump where another limit takes over: pieces end there, and where else the motion is furthest off.
@@ -133,7 +151,7 @@ class TimeOptimal(Paced):
         knots = self.law.breaks[[0, -1]]
         while True:
             near = _quintics(self, knots)
-            t = np.linspace(knots[:-1], knots[1:], CHECKS + 2)[1:-1]
+            t = np.linspace(knots[:-1], knots[1:], CHECKS_PER_PIECE + 2)[1:-1]
             k = int(np.argmax(np.abs(near(t)[1] - self(t)[1]).max(axis=(0, 2))))
             inside = np.flatnonzero((inner > knots[k]) & (inner < knots[k + 1]))
             if len(knots) > count or not len(inside):
@@ -142,7 +160,7 @@ class TimeOptimal(Paced):
             knots = np.insert(knots, k + 1, inner[largest if jumps[largest] > 0 else inside[len(inside) // 2]])
 
 
-class Course(NamedTuple):
+class PathDynamics(NamedTuple):
     """A path between places s; what is known of the beginnings and ends of the intervals, arrays (2, intervals, ...).
 
     q and `first`, dq/ds, are of every joint. The rest is of whatever is limited: the torques of the joints `driven`,
@@ -168,11 +186,11 @@ class Course(NamedTuple):
     def value(self, x: Array, b: Array, c: Array) -> Array:
         """What is limited, at both ends of every interval, where x is this at every place."""
         u = np.diff(x) / (2 * self.lengths)
-        return np.asarray(self.a * u[:, None] + b * _ends(x)[..., None] + c)
+        return np.asarray(self.a * u[:, None] + b * _interval_ends(x)[..., None] + c)
 
 
 def time_optimal(
-    robot: Arm,
+    robot: DynamicRobot,
     path: Trajectory | ArrayLike,
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
@@ -206,61 +224,65 @@ def time_optimal(
     check_numbers(robot, "a trajectory")
     way = as_path(path, robot.n, robot.name)
     limits = limits_of(robot, velocity, acceleration, torque, jerk, efficiency)
-    if whole_number("points", points, 8) > MOST_POINTS:
-        raise InputError(f"points = {points}: expected at most {MOST_POINTS}")
-    course = _course(robot, way, limits, points)
+    if whole_number("points", points, 8) > MAX_PATH_INTERVALS:
+        raise InputError(f"points = {points}: expected at most {MAX_PATH_INTERVALS}")
+    course = _path_dynamics(robot, way, limits, points)
     motion, used = _fastest(robot, way, limits._replace(jerk=np.full(robot.n, np.inf)), course)
     if np.isfinite(limits.jerk).any():
-        motion = _gentle(robot, motion, limits)
-        used = _used(robot, motion, limits)
-    spare = UNSEEN * min(max(0.0, float(used.max()) - 1), BETWEEN)
-    for k in range(SLOWED):
-        if used.max() <= 1 + (ROUNDING - spare if k < POLISHED else BETWEEN):
+        motion = _within_jerk(robot, motion, limits)
+        used = _limit_use(robot, motion, limits)
+    spare = UNCHECKED_SHARE * min(max(0.0, float(used.max()) - 1), LIMIT_EXCESS_TOLERANCE)
+    for k in range(MAX_SLOWDOWNS):
+        if used.max() <= 1 + (EXACT_TOLERANCE - spare if k < EXACT_SLOWDOWNS else LIMIT_EXCESS_TOLERANCE):
             stretches = _limiting(robot, used, motion.law.breaks)
-            return replace(motion, limiting=stretches, within=described(limits, robot.joints))
-        orders = np.repeat(ORDERS, robot.n) if used.max() < 1 + ROUGH else 1
+            return replace(motion, limiting=stretches, within=limits_description(limits, robot.joints))
+        orders = np.repeat(DURATION_POWERS, robot.n) if used.max() < 1 + UNEVEN_EXCESS else 1
         motion = replace(motion, law=_slowed(motion.law, float(np.max((used.max(axis=0) + spare) ** (1 / orders)))))
-        used = _used(robot, motion, limits)
+        used = _limit_use(robot, motion, limits)
     raise InputError(
         f"between two places of the path {robot.name} is too weak even to creep; choose another path, a lighter "
         "payload or a stronger joint"
     )
 
 
-def _fastest(robot: Arm, way: Trajectory, limits: Limits, course: Course) -> tuple[TimeOptimal, Array]:
+def _fastest(
+    robot: DynamicRobot, way: Trajectory, limits: JointLimits, course: PathDynamics
+) -> tuple[TimeOptimal, Array]:
     """The fastest motion, with limits tightened where it exceeds them between places, and what it uses of them."""
     friction = _friction(robot, course)
     _check_creep(robot, way, course, friction)
     course = _within_at_rest(course, friction)
     x: Array | None = None
-    for _ in range(TIGHTENED):
-        x = _paced(robot, course, friction, x)
-        motion = TimeOptimal(way, _law(way, course.s, x), ())
-        used = _used(robot, motion, limits)
-        if used.max() <= 1 + BETWEEN:
+    for _ in range(MAX_TIGHTENINGS):
+        x = _fastest_on_grid(robot, course, friction, x)
+        motion = TimeOptimal(way, _path_timing(way, course.s, x), ())
+        used = _limit_use(robot, motion, limits)
+        if used.max() <= 1 + LIMIT_EXCESS_TOLERANCE:
             break
         course = _tightened(course, friction, used - 1)
     return motion, used
 
 
-def _gentle(robot: Arm, motion: TimeOptimal, limits: Limits) -> TimeOptimal:
+def _within_jerk(robot: DynamicRobot, motion: TimeOptimal, limits: JointLimits) -> TimeOptimal:
     """The same motion smoothed in time, with the window with which it is soonest within all limits."""
     if not is_smooth(motion.path):
         raise InputError("jerk= needs a path that does not bend suddenly; give points, or a trajectory such as quintic")
 
     def within(window: float) -> TimeOptimal:
         made = replace(motion, law=cut(smoothed(motion.law, np.exp(window)), np.array(motion.path.knots[1:-1])))
-        used = _used(robot, made, limits).max(axis=0)
-        orders = np.repeat(ORDERS, robot.n)
+        used = _limit_use(robot, made, limits).max(axis=0)
+        orders = np.repeat(DURATION_POWERS, robot.n)
         return replace(made, law=_slowed(made.law, max(1.0, float(np.max(used ** (1 / orders))))))
 
     from scipy.optimize import minimize_scalar  # noqa: PLC0415  (takes a third of a second)
 
-    windows = np.log(motion.duration * np.geomspace(*WINDOWS))
+    windows = np.log(motion.duration * np.geomspace(*SMOOTHING_WINDOWS))
     durations = [within(window).duration for window in windows]
     best = int(np.argmin(durations))
     between = windows[max(best - 1, 0)], windows[min(best + 1, len(windows) - 1)]
-    found = minimize_scalar(lambda x: within(x).duration, bounds=between, method="bounded", options={"maxiter": FINER})
+    found = minimize_scalar(
+        lambda x: within(x).duration, bounds=between, method="bounded", options={"maxiter": WINDOW_REFINEMENTS}
+    )
     return within(found.x if found.fun < durations[best] else windows[best])
 
 
@@ -273,21 +295,25 @@ def _slowed(law: PiecewisePolynomial, factor: float) -> PiecewisePolynomial:
 def _jumps(u: Array) -> Array:
     """By how much each acceleration jumps from the one before, zero where others near by change like it."""
     steps = np.abs(np.diff(u))
-    padded = np.pad(steps, NEAR_BY)
-    return np.where(steps > JUMP * np.maximum(padded[: -2 * NEAR_BY], padded[2 * NEAR_BY :]), steps, 0.0)
+    padded = np.pad(steps, NEIGHBOUR_INTERVALS)
+    return np.where(
+        steps > JUMP_FACTOR * np.maximum(padded[: -2 * NEIGHBOUR_INTERVALS], padded[2 * NEIGHBOUR_INTERVALS :]),
+        steps,
+        0.0,
+    )
 
 
 def _quintics(motion: Trajectory, knots: Array) -> PiecewisePolynomial:
     """The quintic pieces with the positions, velocities and accelerations of a motion at their ends."""
     q, qd, ends = motion(knots)
-    begins = motion(knots[:-1] + ASIDE * np.diff(knots))[2]
+    begins = motion(knots[:-1] + INTERVAL_OFFSET * np.diff(knots))[2]
     return quintic_pieces(knots, q, qd, begins, ends[1:])
 
 
-def _course(robot: Arm, way: Trajectory, limits: Limits, points: int) -> Course:
+def _path_dynamics(robot: DynamicRobot, way: Trajectory, limits: JointLimits, points: int) -> PathDynamics:
     """Everything about the path that does not depend on the pace."""
-    s, stopped = places(way, points)
-    aside = ASIDE * np.diff(s)
+    s, stopped = path_grid(way, points)
+    aside = INTERVAL_OFFSET * np.diff(s)
     (q, first, second), middle = way(np.stack([s[:-1] + aside, s[1:] - aside])), way((s[:-1] + s[1:]) / 2)[1]
     still = np.zeros_like(q)
     here = np.stack([q, q, q, q])
@@ -300,7 +326,7 @@ def _course(robot: Arm, way: Trajectory, limits: Limits, points: int) -> Course:
     def both(torques: Array, accelerations: Array) -> Array:
         return np.concatenate([torques[..., driven], accelerations[..., others]], axis=-1)
 
-    return Course(
+    return PathDynamics(
         *(s, q, first, driven, others),
         a=both(a - c, first),
         b=both((forth + back) / 2 - c, second),  # friction is as large there as back
@@ -311,7 +337,7 @@ def _course(robot: Arm, way: Trajectory, limits: Limits, points: int) -> Course:
     )
 
 
-def _through_gears(first: Array, limits: Limits) -> tuple[Array, Array]:
+def _through_gears(first: Array, limits: JointLimits) -> tuple[Array, Array]:
     """The lowest and highest torques at the joints: where a motor brakes, what gears lose helps it."""
     drives, brakes = limits.torque * limits.efficiency, limits.torque / limits.efficiency
     return np.where(first < 0, -drives, np.where(first > 0, -brakes, -drives)), np.where(first < 0, brakes, drives)
@@ -320,35 +346,35 @@ def _through_gears(first: Array, limits: Limits) -> tuple[Array, Array]:
 def _cap(first: Array, middle: Array, velocity: Array, stopped: Array) -> Array:
     """The largest x of every place within the limits of velocity, on both of its sides and midway to the next."""
     with np.errstate(divide="ignore"):
-        before, after, between = np.min(np.minimum(velocity, FASTEST) / np.abs([*first, middle]), axis=-1) ** 2
-    cap = _at_places(before, after)
-    less = np.minimum(1.0, between / _ends(cap).mean(axis=0))
-    return np.where(stopped, 0.0, _at_places(less, less) * cap)
+        before, after, between = np.min(np.minimum(velocity, MAX_JOINT_SPEED) / np.abs([*first, middle]), axis=-1) ** 2
+    cap = _smaller_side(before, after)
+    less = np.minimum(1.0, between / _interval_ends(cap).mean(axis=0))
+    return np.where(stopped, 0.0, _smaller_side(less, less) * cap)
 
 
-def _at_places(begins: Array, ends: Array) -> Array:
+def _smaller_side(begins: Array, ends: Array) -> Array:
     """The lesser of what stands at both sides of a place: the beginning of one interval and the end of another."""
     return np.asarray(np.minimum(np.append(begins, np.inf), np.append(np.inf, ends)))
 
 
-def _ends(x: Array) -> Array:
+def _interval_ends(x: Array) -> Array:
     """What stands at places, at the beginnings and ends of the intervals between them."""
     return np.stack([x[:-1], x[1:]])
 
 
-def _friction(robot: Arm, course: Course) -> Friction:
+def _friction(robot: DynamicRobot, course: PathDynamics) -> Friction:
     """Friction by the pace: a straight line, unless the dry part of some joint rounds off."""
     if any(joint.smooth for joint in robot.joints):
-        return partial(_rubbing, robot, course)
+        return partial(_friction_at, robot, course)
     pace = 1 / np.abs(course.first).max(axis=-1)
-    slow, growth = _rubbing(robot, course, pace)
+    slow, growth = _friction_at(robot, course, pace)
     dry = slow - growth * pace[..., None]
     return lambda pace: (dry + growth * pace[..., None], growth)
 
 
-def _rubbing(robot: Arm, course: Course, pace: Array) -> tuple[Array, Array]:
+def _friction_at(robot: DynamicRobot, course: PathDynamics, pace: Array) -> tuple[Array, Array]:
     """Friction at a pace, and how it grows with it: half of what torques forth differ by from those back."""
-    more = pace * (1 + NEARLY)
+    more = pace * (1 + SPEED_DIFFERENCE)
     qd = np.stack([pace, more])[..., None] * course.first
     here, still = np.broadcast_to(course.q, (2, *qd.shape)), np.zeros((2, *qd.shape))
     forth, back = robot.inverse_dynamics(here, np.stack([qd, -qd]), still)
@@ -357,9 +383,9 @@ def _rubbing(robot: Arm, course: Course, pace: Array) -> tuple[Array, Array]:
     return slow, (fast - slow) / (more - pace)[..., None]
 
 
-def _check_creep(robot: Arm, way: Trajectory, course: Course, friction: Friction) -> None:
+def _check_creep(robot: DynamicRobot, way: Trajectory, course: PathDynamics, friction: Friction) -> None:
     """That every place can be passed as slowly as one likes."""
-    needed = course.c + _dry(course, friction)
+    needed = course.c + _dry_friction(course, friction)
     beyond = np.maximum(needed - course.high, course.low - needed)
     if beyond.max() < 0:
         return
@@ -369,60 +395,63 @@ def _check_creep(robot: Arm, way: Trajectory, course: Course, friction: Friction
     unit = "N" if model.prismatic else "N m"
     raise InputError(
         f"joint {joint + 1} ({shown(model.name)}) is too weak to creep along the path at "
-        f"{place(way, course.s[interval + end])}: that takes {abs(torque):.4g} {unit}, it has {abs(has):.4g} {unit}; "
-        "choose another path, a lighter payload or a stronger joint"
+        f"{position_text(way, course.s[interval + end])}: that takes {abs(torque):.4g} {unit}, it has "
+        f"{abs(has):.4g} {unit}; choose another path, a lighter payload or a stronger joint"
     )
 
 
-def _within_at_rest(course: Course, friction: Friction) -> Course:
+def _within_at_rest(course: PathDynamics, friction: Friction) -> PathDynamics:
     """The same course with limits that hold where the motion rests, too: there no dry friction helps to brake."""
     resting = course.cap == 0
     resting[[0, -1]] = True
-    dry = _dry(course, friction)
-    low, high = (1 - ASIDE) * course.low + np.maximum(dry, 0), (1 - ASIDE) * course.high + np.minimum(dry, 0)
-    holds = _ends(resting)[..., None] & (low < course.c + dry) & (course.c + dry < high)
+    dry = _dry_friction(course, friction)
+    low, high = (
+        (1 - INTERVAL_OFFSET) * course.low + np.maximum(dry, 0),
+        (1 - INTERVAL_OFFSET) * course.high + np.minimum(dry, 0),
+    )
+    holds = _interval_ends(resting)[..., None] & (low < course.c + dry) & (course.c + dry < high)
     return course._replace(low=np.where(holds, low, course.low), high=np.where(holds, high, course.high))
 
 
-def _paced(robot: Arm, course: Course, friction: Friction, x: Array | None = None) -> Array:
+def _fastest_on_grid(robot: DynamicRobot, course: PathDynamics, friction: Friction, x: Array | None = None) -> Array:
     """The largest x at every place; the given one is a guess."""
-    b, c = course.b, course.c + _dry(course, friction)
+    b, c = course.b, course.c + _dry_friction(course, friction)
     if x is not None:
         b, c = _tangent(course, friction, x)[:2]
-    for _ in range(ROUNDS):
-        x = fastest(_bounds(course, b, c))
+    for _ in range(MAX_FRICTION_ITERATIONS):
+        x = fastest_speeds(_bounds(course, b, c))
         assumed = course.value(x, b, c)
         b, c, rub = _tangent(course, friction, x)
         exact = course.value(x, course.b, course.c + rub)
         wrong = np.abs(exact - assumed) / course.high
-        if wrong[_ends(x) > 0].max(initial=0.0) < SETTLED:
+        if wrong[_interval_ends(x) > 0].max(initial=0.0) < FRICTION_TOLERANCE:
             return x
     raise InputError(
-        f"the fastest motion of {robot.name} along this path was not found in {ROUNDS} rounds: friction takes nearly "
-        "all of the torque; give a lower velocity="
+        f"the fastest motion of {robot.name} along this path was not found in {MAX_FRICTION_ITERATIONS} rounds: "
+        "friction takes nearly all of the torque; give a lower velocity="
     )
 
 
-def _tangent(course: Course, friction: Friction, x: Array) -> tuple[Array, Array, Array]:
+def _tangent(course: PathDynamics, friction: Friction, x: Array) -> tuple[Array, Array, Array]:
     """b and c with the tangent of friction at x, and friction there."""
-    pace = np.maximum(np.sqrt(_ends(x)), CREEP * np.sqrt(x.max()))
+    pace = np.maximum(np.sqrt(_interval_ends(x)), CREEP_SHARE * np.sqrt(x.max()))
     rub, slope = friction(pace)
     there = rub
-    most = _rubbed_off(course, there - slope * pace[..., None], slope)
+    most = _max_tangent_speed(course, there - slope * pace[..., None], slope)
     if (pace > most).any():
         pace = np.minimum(pace, most)
         there, slope = friction(pace)
     return course.b + slope / (2 * pace[..., None]), course.c + there - slope * pace[..., None] / 2, rub
 
 
-def _rubbed_off(course: Course, dry: Array, growth: Array) -> Array:
+def _max_tangent_speed(course: PathDynamics, dry: Array, growth: Array) -> Array:
     """The pace (2, intervals) above which a tangent of friction does not let a joint stand still any more."""
     left = np.where(growth > 0, course.high, course.low) - course.c - dry
     at = np.divide(left, growth, out=np.full_like(left, np.inf), where=growth != 0)
-    return np.asarray(ALMOST * at.min(axis=-1))
+    return np.asarray(FRICTION_SPEED_FACTOR * at.min(axis=-1))
 
 
-def _bounds(course: Course, b: Array, c: Array) -> Bounds:
+def _bounds(course: PathDynamics, b: Array, c: Array) -> SpeedBounds:
     """low <= a u + b x + c <= high at both ends of an interval, as bounds on x at its end by x at its beginning.
 
     Where inertia is so small beside the rest that more speed here is less speed at the next place, a motion would go
@@ -433,19 +462,19 @@ def _bounds(course: Course, b: Array, c: Array) -> Bounds:
     by_y = np.stack([each[0], each[1] + b[1]])
     down = by_y < 0
     sign = np.where(down, -1.0, 1.0)
-    share = np.maximum(np.abs(by_y), STRAIGHT * np.abs(by_x)) + np.finfo(float).tiny
+    share = np.maximum(np.abs(by_y), MIN_SLOPE_SHARE * np.abs(by_x)) + np.finfo(float).tiny
     high, low = course.high - c, course.low - c
     parts = (-by_x * sign, np.where(down, -low, high), np.where(down, -high, low))
     with np.errstate(over="ignore"):  # a joint that stands still bounds nothing
         slope, most, least = (np.concatenate(list(part / share), axis=-1) for part in parts)
     steady = np.divide(np.where(b > 0, high, low), b, out=np.full_like(b, np.inf), where=by_x * by_y > 0).min(axis=-1)
-    return Bounds(slope, most, least, np.minimum(course.cap, _at_places(*steady)))
+    return SpeedBounds(slope, most, least, np.minimum(course.cap, _smaller_side(*steady)))
 
 
-def _used(robot: Arm, motion: TimeOptimal, limits: Limits) -> Array:
+def _limit_use(robot: DynamicRobot, motion: TimeOptimal, limits: JointLimits) -> Array:
     """What part of its limit every torque, acceleration, velocity and jerk takes inside every interval, (..., 4 n)."""
     knots = np.array(motion.knots)
-    t = knots[:-1] + np.array(INSIDE)[:, None] * np.diff(knots)
+    t = knots[:-1] + np.array(CHECKED_FRACTIONS)[:, None] * np.diff(knots)
     q, qd, qdd = motion(t)
     low, high = _through_gears(qd, limits)
     tau = robot.inverse_dynamics(q, qd, qdd)
@@ -454,31 +483,31 @@ def _used(robot: Arm, motion: TimeOptimal, limits: Limits) -> Array:
     return np.asarray(np.abs(np.concatenate(parts, axis=-1)).max(axis=0))
 
 
-def _tightened(course: Course, friction: Friction, beyond: Array) -> Course:
+def _tightened(course: PathDynamics, friction: Friction, beyond: Array) -> PathDynamics:
     """The limits of intervals inside which they are exceeded, lower by so much, but at most halfway to creeping."""
     n = course.q.shape[-1]
     less = np.clip(1 - beyond, 0.5, 1.0)
     part = np.concatenate([less[:, course.driven], less[:, n + course.others]], axis=-1)
-    creeping = course.c + _dry(course, friction)
+    creeping = course.c + _dry_friction(course, friction)
     low, high = (
         creeping + np.maximum((limit * part - creeping) / (limit - creeping), 0.5) * (limit - creeping)
         for limit in (course.low, course.high)
     )
     slower = less[:, 2 * n : 3 * n].min(axis=-1) ** 2
-    return course._replace(low=low, high=high, cap=course.cap * _at_places(slower, slower))
+    return course._replace(low=low, high=high, cap=course.cap * _smaller_side(slower, slower))
 
 
-def _dry(course: Course, friction: Friction) -> Array:
+def _dry_friction(course: PathDynamics, friction: Friction) -> Array:
     """Friction where the motion creeps."""
-    return friction(np.full(course.q.shape[:2], TINY))[0]
+    return friction(np.full(course.q.shape[:2], DRY_FRICTION_SPEED))[0]
 
 
-def _law(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
+def _path_timing(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
     """The place at any time, by the squares of the pace at some places."""
     pace, lengths = np.sqrt(x), np.diff(s)
     stuck = pace[:-1] + pace[1:] <= 0
     if stuck.any():
-        where = place(way, s[int(np.argmax(stuck))])
+        where = position_text(way, s[int(np.argmax(stuck))])
         raise InputError(
             f"the motion comes to rest at {where}, and no torque is left to move on from there; give more points=, a "
             "path that bends less there, or a stronger joint"
@@ -487,13 +516,13 @@ def _law(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
     return PiecewisePolynomial(times, np.stack([s[:-1], pace[:-1], np.diff(x) / lengths / 4], axis=-1)[:, None])
 
 
-def _limiting(robot: Arm, used: Array, times: Array) -> tuple[Limiting, ...]:
+def _limiting(robot: DynamicRobot, used: Array, times: Array) -> tuple[BindingLimit, ...]:
     """On which stretches which limit is nearest."""
     kinds = ("torque", "acceleration", "velocity", "jerk")
-    which = np.where(used.max(axis=1) >= BINDING * used.max(), np.argmax(used, axis=1), -1)
+    which = np.where(used.max(axis=1) >= BINDING_SHARE * used.max(), np.argmax(used, axis=1), -1)
     edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2))
     return tuple(
-        Limiting(float(times[i]), float(times[j]), joint, robot.joints[joint].name, kinds[kind])
+        BindingLimit(float(times[i]), float(times[j]), joint, robot.joints[joint].name, kinds[kind])
         for i, j in pairwise(edges)
         if which[i] >= 0
         for kind, joint in [divmod(int(which[i]), robot.n)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.backends.interface import CHAIN_JOINTS, ROLLOUT_SCALARS, ChainTables, Kernel, Rollout, step_options
-from armwright.integrate.control import FORGIVEN, Gains
+from armwright.integrate.control import MIN_PREVIOUS_RATIO, Gains
 
 TEST_STEP = 1e-3
 """Seconds of the one step a rollout is tried with, which is never rejected."""
@@ -87,7 +87,7 @@ def _fields(
     """Equal rollouts, one step from their only record."""
     units = [(0, first, end - 1) for first, end in unit_vectors]
     y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype, units))
-    begin = {"h": TEST_STEP, "previous_error": FORGIVEN}
+    begin = {"h": TEST_STEP, "previous_error": MIN_PREVIOUS_RATIO}
     return {
         "y": y,
         "p": p,

@@ -11,12 +11,19 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from armwright.backends.llvm.stages import Stages
-from armwright.integrate.events import BENT, JUST_INSIDE, JUST_INSIDE_COARSE, MOST_PIECES, NEAR, THIRD
+from armwright.integrate.events import (
+    JUST_INSIDE,
+    JUST_INSIDE_COARSE,
+    MAX_CUBIC_DEVIATION,
+    MAX_EVENT_INTERVALS,
+    THIRD,
+    ZERO_DISTANCE_RATIO,
+)
 
-SMALLEST_PIECE = 1 / (3 * MOST_PIECES)
+SMALLEST_PIECE = 1 / (3 * MAX_EVENT_INTERVALS)
 """The part of a step that is not divided."""
 
-MOST_LOOKS = 6 * MOST_PIECES
+MOST_LOOKS = 6 * MAX_EVENT_INTERVALS
 """Pieces that are tried in a step: each of the smallest ones, and as many that were too long."""
 
 SAMPLES_PER_PIECE = 4
@@ -162,8 +169,10 @@ class EventSubdivision(Stages):
         wide = self.of("fsub", self._most("maxnum", points), self._most("minnum", points))
         nearest = self._most("minnum", [self.call("fabs", x) for x in values])
         bent = self.both(
-            self.true("ogt", off, self.of("fmul", wide, t.splat(27 * BENT))),
-            self.true("ogt", self.of("fmul", off, t.splat(NEAR)), self.of("fmul", nearest, t.splat(27.0))),
+            self.true("ogt", off, self.of("fmul", wide, t.splat(27 * MAX_CUBIC_DEVIATION))),
+            self.true(
+                "ogt", self.of("fmul", off, t.splat(ZERO_DISTANCE_RATIO)), self.of("fmul", nearest, t.splat(27.0))
+            ),
         )
         flat = self.both(self.true("oeq", begin, zero), self.true("oeq", end, zero))
         jumps = self._twice([self.true("one", a, b) for a, b in pairwise(values)])

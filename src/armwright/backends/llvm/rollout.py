@@ -28,7 +28,7 @@ from armwright.backends.llvm.body import write_body
 from armwright.backends.llvm.gauges import GaugeRecording
 from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
-from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
+from armwright.integrate.control import MAX_STEP_EXTENSION, MIN_ERROR_RATIO, MIN_PREVIOUS_RATIO, STEP_ROUNDING
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
@@ -230,7 +230,7 @@ class _Writer(GaugeRecording):
             more = self.of("fadd", lane[name], t.splat(1.0))
             self.write(self.choose(which, more, lane[name]), f"%{name}.here")
         remember = self.both(accept, self.opposite(short))
-        kept = self.choose(remember, self.call("maxnum", err, t.splat(FORGIVEN)), lane["previous_error"])
+        kept = self.choose(remember, self.call("maxnum", err, t.splat(MIN_PREVIOUS_RATIO)), lane["previous_error"])
         self.write(kept, "%previous_error.here")
         held = self.choose(reject, t.splat(1.0), self.choose(accept, t.splat(0.0), lane["rejected_last"]))
         self.write(held, "%rejected_last.here")
@@ -267,8 +267,10 @@ class _Writer(GaugeRecording):
 
     def ahead(self, size: str, way: str) -> tuple[str, str]:
         """Whether a step ends at the next stop, and whether it is shorter than `size` (`integrate.control.ahead`)."""
-        longest = self.of("fmul", self.options["longest"], self.t.splat(ROUNDED))
-        arrives = self.true("ole", way, self.call("minnum", self.of("fmul", size, self.t.splat(STRETCH)), longest))
+        longest = self.of("fmul", self.options["longest"], self.t.splat(STEP_ROUNDING))
+        arrives = self.true(
+            "ole", way, self.call("minnum", self.of("fmul", size, self.t.splat(MAX_STEP_EXTENSION)), longest)
+        )
         near = self.true("olt", way, self.of("fmul", size, self.t.splat(2.0)))
         under = self.true("olt", way, size)
         return arrives, self.let(f"select {self.t.truths} {arrives}, {self.t.truths} {under}, {self.t.truths} {near}")
@@ -277,7 +279,7 @@ class _Writer(GaugeRecording):
         """How long the next step may be, by the error of this one and of the one before (`integrate.control.Rule`)."""
         t, option = self.t, self.options
         exponent = self.choose(accept, option["alpha"], option["retry"])
-        power = self.call("pow", self.call("maxnum", err, t.splat(SMALLEST)), exponent)
+        power = self.call("pow", self.call("maxnum", err, t.splat(MIN_ERROR_RATIO)), exponent)
         memory = self.choose(accept, self.call("pow", lane["previous_error"], option["beta"]), t.splat(1.0))
         wanted = self.of("fdiv", self.of("fmul", option["safety"], memory), power)
         wanted = self.choose(self.true("uno", err, "zeroinitializer"), option["shrink"], wanted)

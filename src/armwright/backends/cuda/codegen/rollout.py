@@ -33,8 +33,14 @@ from armwright.backends.interface import (
 )
 from armwright.backends.text.c import notation
 from armwright.graph.program import Program
-from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
-from armwright.integrate.events import BENT, JUST_INSIDE, JUST_INSIDE_COARSE, MOST_PIECES, NEAR
+from armwright.integrate.control import MAX_STEP_EXTENSION, MIN_ERROR_RATIO, MIN_PREVIOUS_RATIO, STEP_ROUNDING
+from armwright.integrate.events import (
+    JUST_INSIDE,
+    JUST_INSIDE_COARSE,
+    MAX_CUBIC_DEVIATION,
+    MAX_EVENT_INTERVALS,
+    ZERO_DISTANCE_RATIO,
+)
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
@@ -44,7 +50,7 @@ BLOCK = 64
 OWN = 32
 """So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
 
-SMALLEST_PIECE, MOST_LOOKS = 1 / (3 * MOST_PIECES), 6 * MOST_PIECES
+SMALLEST_PIECE, MOST_LOOKS = 1 / (3 * MAX_EVENT_INTERVALS), 6 * MAX_EVENT_INTERVALS
 """How a step in which an event may cross zero several times is divided: its smallest piece, and how many are tried."""
 
 HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
@@ -188,15 +194,15 @@ def _constants(double: bool) -> str:
         "TOO_MANY_STEPS": TOO_MANY_STEPS,
         "EVENT_NOT_FINITE": EVENT_NOT_FINITE,
         "ENDED_BY_EVENT": ENDED_BY_EVENT,
-        "STRETCH": STRETCH,
-        "ROUNDED": ROUNDED,
-        "SMALLEST": SMALLEST,
-        "FORGIVEN": FORGIVEN,
+        "STRETCH": MAX_STEP_EXTENSION,
+        "ROUNDED": STEP_ROUNDING,
+        "SMALLEST": MIN_ERROR_RATIO,
+        "FORGIVEN": MIN_PREVIOUS_RATIO,
         "JUST_AFTER": JUST_AFTER,
         "JUST_INSIDE": JUST_INSIDE if double else JUST_INSIDE_COARSE,
         "SMALLEST_PIECE": SMALLEST_PIECE,
-        "BENT": BENT,
-        "NEAR": NEAR,
+        "BENT": MAX_CUBIC_DEVIATION,
+        "NEAR": ZERO_DISTANCE_RATIO,
         "ROUNDING": 2.0**-52 if double else 2.0**-23,
     }
     return "\n".join(f"#define {name} {real(float(number))}" for name, number in numbers.items())

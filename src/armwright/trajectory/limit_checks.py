@@ -14,16 +14,16 @@ from armwright.algebra import Array
 from armwright.arrays import checked_array, whole_number
 from armwright.errors import InputError
 from armwright.names import shown
-from armwright.trajectory.base import Trajectory
-from armwright.trajectory.inputs import FLOAT64, check_numbers
+from armwright.trajectory.argument_checks import FLOAT64, check_numbers
+from armwright.trajectory.motion_base import Trajectory
 
-TOUCH = 1e-9  # relative: a motion planned to reach a limit exactly does not exceed it
-ZOOMS = 4  # refinements of the time of a peak, each ten times finer
-ORDERS = ("position", "velocity", "acceleration")
-UNITS = {False: ("rad", "rad/s", "rad/s^2"), True: ("m", "m/s", "m/s^2")}
+LIMIT_TOLERANCE = 1e-9  # relative: a motion planned to reach a limit exactly does not exceed it
+PEAK_REFINEMENTS = 4  # refinements of the time of a peak, each ten times finer
+QUANTITY_NAMES = ("position", "velocity", "acceleration")
+QUANTITY_UNITS = {False: ("rad", "rad/s", "rad/s^2"), True: ("m", "m/s", "m/s^2")}
 
 
-class Jointed(Protocol):
+class RobotWithJoints(Protocol):
     """What is needed of a robot: joints with a name, `prismatic`, `limits` (low, high) or None, and `max_velocity`."""
 
     @property
@@ -85,7 +85,7 @@ class LimitReport:
 
 def check_limits(
     trajectory: Trajectory,
-    robot: Jointed,
+    robot: RobotWithJoints,
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     samples: int = 1001,
@@ -116,7 +116,7 @@ def check_limits(
 
 def _excess(
     trajectory: Trajectory,
-    robot: Jointed,
+    robot: RobotWithJoints,
     order: int,
     joint: int,
     side: int,
@@ -129,22 +129,22 @@ def _excess(
         return None
     sign = 1.0 if side else -1.0
     beyond = sign * (values[:, joint] - limit)
-    slack = TOUCH * max(1.0, abs(limit)) if order == 0 else TOUCH * abs(limit)
+    slack = LIMIT_TOLERANCE * max(1.0, abs(limit)) if order == 0 else LIMIT_TOLERANCE * abs(limit)
     time, value = _peak(trajectory, order, joint, sign, times, int(np.argmax(beyond)))
     if sign * (value - limit) <= slack:
         return None
     outside = np.append(times[beyond > slack], time)
     model = robot.joints[joint]
-    unit = UNITS[bool(model.prismatic)][order]
+    unit = QUANTITY_UNITS[bool(model.prismatic)][order]
     begin, end = float(outside.min()), float(outside.max())
-    return Excess(joint, model.name, ORDERS[order], float(limit), value, time, begin, end, unit)
+    return Excess(joint, model.name, QUANTITY_NAMES[order], float(limit), value, time, begin, end, unit)
 
 
 def _peak(trajectory: Trajectory, order: int, joint: int, sign: float, times: Array, k: int) -> tuple[float, float]:
     """When and how far a value goes around sample k, looked at more and more closely."""
     low, high = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)]
     best_time, best = float(times[k]), -math.inf
-    for _ in range(ZOOMS):
+    for _ in range(PEAK_REFINEMENTS):
         near = np.append(np.linspace(low, high, 21), best_time)
         values = sign * trajectory(near)[order][:, joint]
         at = int(np.argmax(values))
@@ -161,7 +161,7 @@ def _sample_times(trajectory: Trajectory, samples: int) -> Array:
     return np.unique(np.concatenate([np.linspace(knots[0], knots[-1], samples), knots, after]))
 
 
-def _positions(robot: Jointed) -> Array:
+def _positions(robot: RobotWithJoints) -> Array:
     """Lowest and highest position of every joint, shape (2, n)."""
     limits = [joint.limits if joint.limits is not None else (-math.inf, math.inf) for joint in robot.joints]
     return np.array(limits, FLOAT64).T

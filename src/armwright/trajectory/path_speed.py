@@ -24,15 +24,15 @@ from armwright.backends.interface import Kernel, backend
 from armwright.graph.expression import Expr, Graph
 from armwright.graph.program import Program
 
-NEWTON_STEPS = 8
+SWEEP_NEWTON_STEPS = 8
 """As many lines as the room for y may change between on the way; three is much already."""
 
 
-Step: TypeAlias = Callable[[Expr, Expr, Sequence[Expr]], Expr]
+SweepStep: TypeAlias = Callable[[Expr, Expr, Sequence[Expr]], Expr]
 """What comes of an x, its largest value and the bounds of an interval."""
 
 
-class Bounds(NamedTuple):
+class SpeedBounds(NamedTuple):
     """Bounds (intervals, bounds), and the largest x at every place of the grid (intervals + 1,), whatever they say."""
 
     slope: Array
@@ -41,7 +41,7 @@ class Bounds(NamedTuple):
     cap: Array
 
 
-def fastest(bounds: Bounds) -> Array:
+def fastest_speeds(bounds: SpeedBounds) -> Array:
     """The largest squares of the pace (intervals + 1,) within bounds, from rest to rest."""
     back, forth = _sweeps(bounds.slope.shape[1])
     top = np.zeros((len(bounds.cap), 1, 1))
@@ -59,7 +59,7 @@ def _sweeps(count: int) -> tuple[Kernel, Kernel]:
     return _kernel(_back, 3 * count), _kernel(_forth, 2 * count)
 
 
-def _kernel(step: Step, size: int) -> Kernel:
+def _kernel(step: SweepStep, size: int) -> Kernel:
     graph = Graph()
     x, most = graph.input("x"), graph.input("most")
     numbers = tuple(graph.input(f"b{k}") for k in range(size))
@@ -72,7 +72,7 @@ def _back(top: Expr, cap: Expr, numbers: Sequence[Expr]) -> Expr:
     count = len(numbers) // 3
     slopes, highs, lows = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
     x, zero = cap, top.graph.constant(0.0)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(SWEEP_NEWTON_STEPS):
         upper, rise, lower, climb = top, zero, zero, zero
         for slope, high, low in zip(slopes, highs, lows, strict=True):
             sloped = slope * x

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.trajectory.inputs import number, one_per_joint, positive, table
+from armwright.trajectory.argument_checks import number, one_per_joint, positive, table
 from armwright.trajectory.polynomial import PiecewisePolynomial
 
-ROUNDS = 200
+MAX_LINE_SLOWDOWNS = 200
 """Of slowing single lines, before all of them are slowed alike."""
 
-TOUCH = 1e-12
+OVERLAP_TOLERANCE = 1e-12
 """Relative: parabolas that touch do not overlap, and a line shorter than this is none."""
 
 
@@ -45,7 +45,7 @@ def blended(
         raise InputError(f"points[{k}] and points[{k + 1}] are equal; leave one of them out, or join motions by .then")
     v, a = (_limits(name, x, q.shape[1]) for name, x in (("velocity", velocity), ("acceleration", acceleration)))
     near = np.inf if blend is None else positive("blend", blend, "rad or m, more than zero; None for any")
-    times = _paced(steps, v, a, near)
+    times = _slowed_rates(steps, v, a, near)
     return _pieces(q, steps / times[:, None], times, a, number("start", start, "seconds"))
 
 
@@ -63,17 +63,17 @@ def _blends(rates: Array, a: Array) -> tuple[Array, Array]:
     return np.max(np.abs(changes) / a, axis=1), changes
 
 
-def _paced(steps: Array, v: Array, a: Array, near: float) -> Array:
+def _slowed_rates(steps: Array, v: Array, a: Array, near: float) -> Array:
     """The time for every line: the shortest, longer where parabolas would overlap or pass a point too far away."""
     times: Array = np.max(np.abs(steps) / v, axis=1)
-    for k in range(2 * ROUNDS):
+    for k in range(2 * MAX_LINE_SLOWDOWNS):
         long, changes = _blends(steps / times[:, None], a)
         missed = np.abs(changes).max(axis=1) * long / 8 / near
         missed[[0, -1]] = 0.0  # the ends are reached
         excess = np.maximum((long[:-1] + long[1:]) / 2 / times, np.maximum(missed[:-1], missed[1:]))
-        if excess.max() <= 1 + TOUCH:
+        if excess.max() <= 1 + OVERLAP_TOLERANCE:
             break
-        times = times * np.sqrt(np.maximum(excess if k < ROUNDS else excess.max(), 1.0))
+        times = times * np.sqrt(np.maximum(excess if k < MAX_LINE_SLOWDOWNS else excess.max(), 1.0))
     return times
 
 
@@ -90,7 +90,7 @@ def _pieces(q: Array, rates: Array, times: Array, a: Array, start: float) -> Pie
         if k < len(rates):
             ends.append((at[k + 1] - long[k + 1] / 2, (q[k] + rates[k] * (long[k] / 2), rates[k], 0 * bent)))
         for end, powers in ends:
-            if end - breaks[-1] > TOUCH * max(1.0, at[-1] - start):
+            if end - breaks[-1] > OVERLAP_TOLERANCE * max(1.0, at[-1] - start):
                 breaks.append(end)
                 pieces.append(np.stack(powers, axis=-1))
     return PiecewisePolynomial(np.array(breaks), np.array(pieces))

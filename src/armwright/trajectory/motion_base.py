@@ -21,7 +21,7 @@ from armwright.algebra import Array, Scalar
 from armwright.arrays import check_room, stacked
 from armwright.errors import InputError
 from armwright.presentation import present
-from armwright.trajectory.inputs import FLOAT64, is_numeric, number, numbers, positive, seconds, short
+from armwright.trajectory.argument_checks import FLOAT64, is_numeric, number, numbers, positive, seconds, short
 
 State: TypeAlias = tuple[Array, Array, Array]
 """q, qd and qdd, each of shape t.shape + (n,)."""
@@ -29,12 +29,12 @@ State: TypeAlias = tuple[Array, Array, Array]
 Traced: TypeAlias = tuple[list[Scalar], list[Scalar], list[Scalar]]
 """q, qd and qdd, each a list of n scalars."""
 
-MOST_PIECES = 32
+MAX_COMPILED_PIECES = 32
 """A trajectory of more pieces can be traced, but what is compiled from it would be mostly a search for the piece."""
 
-ROUNDING = 1e-9  # seconds by which t may lie outside the span and still mean its end
-JUMP = 1e-9  # radians or metres by which a part may miss the end of the part before
-REST = 1e-11  # speeds below this part of the fastest are rounding
+TIME_TOLERANCE = 1e-9  # seconds by which t may lie outside the span and still mean its end
+JOIN_TOLERANCE = 1e-9  # radians or metres by which a part may miss the end of the part before
+REST_TOLERANCE = 1e-11  # speeds below this part of the fastest are rounding
 
 
 class Trajectory(ABC):
@@ -73,7 +73,7 @@ class Trajectory(ABC):
     @property
     def traceable(self) -> bool:
         """Whether `trace` accepts a traced expression, and gives one short enough to compile."""
-        return len(self.knots) <= MOST_PIECES + 1
+        return len(self.knots) <= MAX_COMPILED_PIECES + 1
 
     def __call__(self, t: ArrayLike) -> State:
         """q, qd and qdd at t, each of shape t.shape + (n,). At a knot, the values are those just before it."""
@@ -81,7 +81,7 @@ class Trajectory(ABC):
         check_room("q, qd, qdd", (3, *times.shape, self.n), FLOAT64)
         if self.start == -math.inf and self.end == math.inf:
             return self._at(times)
-        slack = ROUNDING + 1e-15 * max(abs(self.start), abs(self.end))
+        slack = TIME_TOLERANCE + 1e-15 * max(abs(self.start), abs(self.end))
         outside = (times < self.start - slack) | (times > self.end + slack)
         if outside.any():
             worst = short(times[outside].flat[0])
@@ -105,7 +105,7 @@ class Trajectory(ABC):
         return q, qd, qdd
 
     def _retimed(self, start: float, rate: float) -> Trajectory:
-        return Retimed(self, start, rate)
+        return RetimedTrajectory(self, start, rate)
 
     def shifted(self, by: float) -> Trajectory:
         """The same motion, `by` seconds later."""
@@ -129,7 +129,7 @@ class Trajectory(ABC):
 
         It is defined for all times, so it starts at -inf and ends at inf; its knots still say when it moves.
         """
-        return Holding(self)
+        return HoldingTrajectory(self)
 
     def then(self, other: Trajectory, allow_jump: bool = False) -> Trajectory:
         """This motion, and after it `other`, moved in time to start where this one ends.
@@ -137,12 +137,12 @@ class Trajectory(ABC):
         The position must go on where it was, unless `allow_jump`. Velocities may jump: to avoid it, join motions
         that end and start alike. What comes of a motion that holds its ends also holds its ends.
         """
-        if isinstance(other, Holding):
+        if isinstance(other, HoldingTrajectory):
             return self.then(other.of, allow_jump).holding()
         return joined(self, other, allow_jump)
 
 
-def chosen(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
+def select_formula(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
     """`positive` where the condition is above zero, `otherwise` where it is not, for any scalar."""
     if hasattr(condition, "select"):
         return condition.select(positive, otherwise)
@@ -151,9 +151,9 @@ def chosen(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
     return positive if condition > 0 else otherwise
 
 
-def settled(qd: Array, fastest: Array | float) -> Array:
+def without_rounding(qd: Array, fastest: Array | float) -> Array:
     """Speeds that are only rounding beside the fastest are rest: dry friction would take the sign of an error."""
-    return np.where(np.abs(qd) > REST * fastest, qd, 0.0)
+    return np.where(np.abs(qd) > REST_TOLERANCE * fastest, qd, 0.0)
 
 
 def numeric_trace(trajectory: Trajectory, t: Scalar, remedy: str = "use sampled(trajectory)") -> Traced:
@@ -165,7 +165,7 @@ def numeric_trace(trajectory: Trajectory, t: Scalar, remedy: str = "use sampled(
     return q, qd, qdd
 
 
-class Paced(Trajectory):
+class PathMotion(Trajectory):
     """A path and the `law` by which a motion goes along it: how far it is at any time; in numbers alone."""
 
     law: Trajectory
@@ -205,7 +205,7 @@ class OneFormula(Trajectory):
 
 
 @dataclass(frozen=True, repr=False)
-class Derived(Trajectory):
+class DerivedTrajectory(Trajectory):
     """What is made of another trajectory."""
 
     of: Trajectory
@@ -220,7 +220,7 @@ class Derived(Trajectory):
 
 
 @dataclass(frozen=True, repr=False)
-class Retimed(Derived):
+class RetimedTrajectory(DerivedTrajectory):
     """Another trajectory from the time `at` on, `rate` times as fast; backwards where the rate is negative."""
 
     at: float
@@ -252,11 +252,11 @@ class Retimed(Derived):
         return q, qd * self.rate, qdd * self.rate**2
 
     def _retimed(self, start: float, rate: float) -> Trajectory:
-        return Retimed(self.of, start, self.rate * rate)
+        return RetimedTrajectory(self.of, start, self.rate * rate)
 
 
 @dataclass(frozen=True, repr=False)
-class Holding(Derived):
+class HoldingTrajectory(DerivedTrajectory):
     """Another trajectory, at rest in its end positions outside its span, where no time is refused."""
 
     @property
@@ -274,8 +274,8 @@ class Holding(Derived):
     def trace(self, t: Scalar) -> Traced:
         first, last = self.of.start, self.of.end
         before, after = first - t, t - last
-        q, *rates = self.of.trace(chosen(before, first, chosen(after, last, t)))
-        qd, qdd = ([chosen(before, 0, chosen(after, 0, x)) for x in rate] for rate in rates)
+        q, *rates = self.of.trace(select_formula(before, first, select_formula(after, last, t)))
+        qd, qdd = ([select_formula(before, 0, select_formula(after, 0, x)) for x in rate] for rate in rates)
         return q, qd, qdd
 
     def _at(self, t: Array) -> State:
@@ -294,7 +294,7 @@ class Holding(Derived):
 
 
 @dataclass(frozen=True, repr=False)
-class Joined(Trajectory):
+class JoinedTrajectory(Trajectory):
     """Trajectories one after the other, each starting where the one before ends."""
 
     parts: tuple[Trajectory, ...]
@@ -318,7 +318,7 @@ class Joined(Trajectory):
         for part in self.parts[1:]:
             after = t - part.start
             q, qd, qdd = (
-                [chosen(after, new, old) for new, old in zip(*pair, strict=True)]
+                [select_formula(after, new, old) for new, old in zip(*pair, strict=True)]
                 for pair in zip(part.trace(t), (q, qd, qdd), strict=True)
             )
         return q, qd, qdd
@@ -340,14 +340,14 @@ def joined(first: Trajectory, second: Trajectory, allow_jump: bool) -> Trajector
         raise InputError(f"cannot join {first.n} joints with {second.n}; expected equal numbers of joints")
     if not allow_jump:
         _check_jump(first(first.end)[0], second(second.start)[0])
-    parts = first.parts if isinstance(first, Joined) else (first,)
-    return Joined((*parts, second._retimed(first.end, 1.0)))
+    parts = first.parts if isinstance(first, JoinedTrajectory) else (first,)
+    return JoinedTrajectory((*parts, second._retimed(first.end, 1.0)))
 
 
 def _check_jump(before: Array, after: Array) -> None:
     jumps = np.abs(after - before)
     joint = int(np.argmax(jumps))
-    if jumps[joint] > JUMP * max(1.0, abs(before[joint])):
+    if jumps[joint] > JOIN_TOLERANCE * max(1.0, abs(before[joint])):
         raise InputError(
             f"joint {joint + 1} would jump from {short(before[joint])} to {short(after[joint])}; "
             "start where the first trajectory ends, or say allow_jump=True"

@@ -15,26 +15,26 @@ from armwright.robot import Robot
 from armwright.trajectory import Trajectory
 from armwright.trajectory.torques import torques
 
-FALL = 1.0
+FALL_DURATION = 1.0
 """Seconds for which a robot falls that cannot pick and place."""
 
-SPARE = 0.95
+LIMIT_SHARE = 0.95
 """The part of a limit that is used, as neither the robot nor its model is perfect."""
 
-NOMINAL = 4.0
+NOMINAL_DURATION = 4.0
 """Seconds of pick and place where no limit says another."""
 
-BRISKEST, SLOWEST = 0.05, 10.0
+MIN_SLOWDOWN, MAX_SLOWDOWN = 0.05, 10.0
 """Times as long as nominal: what is too heavy at the slowest pace is too heavy to be held, however slowly."""
 
-PACES = 40
+SLOWDOWN_STEPS = 40
 """Paces that are tried between these, before the pace is found more closely."""
 
-HALVINGS = 12
+SLOWDOWN_BISECTIONS = 12
 
 
 @dataclass(frozen=True)
-class Pace:
+class MotionSpeed:
     """How long a motion takes, in seconds, and what keeps it from being shorter, such as 'the speed of elbow'.
 
     `limit` is empty where no limit is near. `enough` is False where torque is not enough at any pace. `share` is the
@@ -44,26 +44,26 @@ class Pace:
     duration: float
     limit: str = ""
     enough: bool = True
-    share: float = SPARE
+    share: float = LIMIT_SHARE
 
     def __str__(self) -> str:
         if not self.enough:
-            return f"at no pace within the limits: {self.limit} is not enough even {SLOWEST:g} times as slowly"
+            return f"at no pace within the limits: {self.limit} is not enough even {MAX_SLOWDOWN:g} times as slowly"
         if not self.limit:
             return "where no limit of speed or torque tells another"
         return f"as brisk as {self.share:.0%} of {self.limit} allows"
 
 
-def picked_and_placed(arm: Robot, seconds: float | None = None) -> str:
+def pick_and_place_scenario(arm: Robot, seconds: float | None = None) -> str:
     """Return the scenario of a pick and place: from the middle of the range down to one side, up, over, and back.
 
     It is as brisk as the speeds and torques of the joints allow, takes 4 s where they have no limits, or as long as it
     is told. A robot with ball or free joints has no such range: it falls.
     """
     if arm.balls:
-        return f"# It falls from where every joint is at zero.\nduration = {seconds or FALL:g}\nevery = 0.01\n"
+        return f"# It falls from where every joint is at zero.\nduration = {seconds or FALL_DURATION:g}\nevery = 0.01\n"
     parts, points = _stations(arm)
-    times = np.round((seconds or picking_pace(arm).duration) * parts, 4)
+    times = np.round((seconds or pick_and_place_speed(arm).duration) * parts, 4)
     rows = ",\n    ".join(str(row) for row in np.round(points, 4).tolist())
     return (
         "# Pick and place: down to one side, up, over to the other side, down, up and back.\n"
@@ -73,10 +73,10 @@ def picked_and_placed(arm: Robot, seconds: float | None = None) -> str:
     )
 
 
-def picking_pace(arm: Robot) -> Pace:
+def pick_and_place_speed(arm: Robot) -> MotionSpeed:
     """Return the pace of pick and place."""
     parts, points = _stations(arm)
-    return pace(arm, trajectory.quintic(NOMINAL * parts, points))
+    return pace(arm, trajectory.quintic(NOMINAL_DURATION * parts, points))
 
 
 def _stations(arm: Robot) -> tuple[Array, Array]:
@@ -98,18 +98,18 @@ def home(arm: Robot) -> list[float]:
     return [round(_range(joint)[0], 4) for joint in arm.joints]
 
 
-def pace(arm: Robot, motion: Trajectory) -> Pace:
+def pace(arm: Robot, motion: Trajectory) -> MotionSpeed:
     """Return how long a motion takes within the limits of the joints, up to a tenth of a second.
 
     Nothing is spared where the robot can move at no pace otherwise. Without limits, and where it is too heavy at any
     pace, the motion takes as long as it is.
     """
-    found = _pace(arm, motion, SPARE)
+    found = _pace(arm, motion, LIMIT_SHARE)
     whole = found if found.enough else _pace(arm, motion, 1.0)
     return whole if whole.enough else found
 
 
-def _pace(arm: Robot, motion: Trajectory, share: float) -> Pace:
+def _pace(arm: Robot, motion: Trajectory, share: float) -> MotionSpeed:
     """The pace that uses a part of the limits."""
     q, qd, qdd = motion(np.linspace(motion.start, motion.end, 201))
     speed, effort = (
@@ -117,9 +117,12 @@ def _pace(arm: Robot, motion: Trajectory, share: float) -> Pace:
         for name in ("max_velocity", "max_torque")
     )
     if np.isinf([speed, effort]).all():
-        return Pace(motion.duration)
+        return MotionSpeed(motion.duration)
     parts = np.max(np.abs(qd) / speed, axis=0)
-    swift, fastest = max(BRISKEST, float(parts.max())), f"the speed of {shown(arm.joints[int(parts.argmax())].name)}"
+    swift, fastest = (
+        max(MIN_SLOWDOWN, float(parts.max())),
+        f"the speed of {shown(arm.joints[int(parts.argmax())].name)}",
+    )
 
     def weakest(slow: float) -> tuple[float, int]:
         """The largest part of a torque that is needed at a pace, and the joint."""
@@ -128,21 +131,25 @@ def _pace(arm: Robot, motion: Trajectory, share: float) -> Pace:
 
     first, joint = weakest(swift)
     if first <= 1:
-        return Pace(_rounded(swift * motion.duration), fastest if parts.max() >= BRISKEST else "", share=share)
+        return MotionSpeed(
+            _rounded(swift * motion.duration), fastest if parts.max() >= MIN_SLOWDOWN else "", share=share
+        )
     before = swift
-    for slow in np.geomspace(swift, SLOWEST * max(1.0, swift), PACES)[1:]:
+    for slow in np.geomspace(swift, MAX_SLOWDOWN * max(1.0, swift), SLOWDOWN_STEPS)[1:]:
         used, _ = weakest(slow)
         if used <= 1:
             break
         before = slow
     else:
         name = shown(arm.joints[weakest(slow)[1]].name)
-        return Pace(_rounded(max(1.0, float(parts.max())) * motion.duration), f"the torque of {name}", enough=False)
-    for _ in range(HALVINGS):
+        return MotionSpeed(
+            _rounded(max(1.0, float(parts.max())) * motion.duration), f"the torque of {name}", enough=False
+        )
+    for _ in range(SLOWDOWN_BISECTIONS):
         middle = float(np.sqrt(before * slow))
         used, at = weakest(middle)
         before, slow, joint = (before, middle, joint) if used <= 1 else (middle, slow, at)
-    return Pace(_rounded(slow * motion.duration), f"the torque of {shown(arm.joints[joint].name)}", share=share)
+    return MotionSpeed(_rounded(slow * motion.duration), f"the torque of {shown(arm.joints[joint].name)}", share=share)
 
 
 def _rounded(seconds: float) -> float:

@@ -22,24 +22,28 @@ from armwright.algebra import Array
 from armwright.arrays import whole_number
 from armwright.errors import InputError, unknown
 from armwright.model.table_reader import as_transform
-from armwright.trajectory.base import Paced, State, Trajectory
-from armwright.trajectory.inputs import check_numbers, number, numbers, one_per_joint, read_only, short
+from armwright.trajectory.argument_checks import check_numbers, number, numbers, one_per_joint, read_only, short
+from armwright.trajectory.motion_base import PathMotion, State, Trajectory
 from armwright.trajectory.polynomial import PiecewisePolynomial
 from armwright.trajectory.splines import spline
 
-ROWS = {"full": 6, "axis": 5, "free": 3}
+TWIST_ROWS = {"full": 6, "axis": 5, "free": 3}
 """How many components of a twist count, in the axes of the tool: all, all but the rotation about z, the velocity."""
 
-EXACT = 1e-12  # what may be missing of a pose, in radians, and relative to its distance where that is above a metre
-NEWTON_STEPS = 12
-SINGULAR = 1e-10  # singular values of the Jacobian below this part of the largest one count as zero in Newton's method
-FOLDED = 10 * EXACT**0.5
-"""The same for velocities: where an arm is stretched, a pose right to `EXACT` leaves joints open by its square root."""
+POSE_TOLERANCE = (
+    1e-12  # what may be missing of a pose, in radians, and relative to its distance where that is above a metre
+)
+POSE_NEWTON_STEPS = 12
+SINGULAR_VALUE_TOLERANCE = (
+    1e-10  # singular values of the Jacobian below this part of the largest one count as zero in Newton's method
+)
+STRETCHED_TOLERANCE = 10 * POSE_TOLERANCE**0.5
+"""The same for velocities: a pose within `POSE_TOLERANCE` determines joints of a stretched arm to its square root."""
 
-ENDS = 1e-9  # how far from 0 and 1 the law may start and end
+PROGRESS_TOLERANCE = 1e-9  # how far from 0 and 1 the law may start and end
 
 
-class Arm(Protocol):
+class KinematicRobot(Protocol):
     """What is needed of a robot."""
 
     @property
@@ -50,7 +54,7 @@ class Arm(Protocol):
     def inverse_kinematics(self, T: ArrayLike, q0: ArrayLike, *, path: bool, orientation: str) -> Array: ...
 
 
-class Way(Protocol):
+class ToolPath(Protocol):
     """Poses of the tool from s = 0 to 1."""
 
     def __call__(self, s: Array) -> Array:
@@ -75,7 +79,7 @@ class PoseLine:
     def __call__(self, s: Array) -> Array:
         """The poses at s, shape s.shape + (4, 4)."""
         T = np.broadcast_to(self.pose, (*s.shape, 4, 4)).copy()
-        T[..., :3, :3] = turned(self.turn, s) @ self.pose[:3, :3]
+        T[..., :3, :3] = rotated(self.turn, s) @ self.pose[:3, :3]
         T[..., :3, 3] += s[..., np.newaxis] * self.displacement
         return T
 
@@ -99,21 +103,21 @@ class PoseCircle:
     def __call__(self, s: Array) -> Array:
         T = np.broadcast_to(self.pose, (*s.shape, 4, 4)).copy()
         if self.turning:
-            T[..., :3, :3] = turned(self.turn, s) @ self.pose[:3, :3]
+            T[..., :3, :3] = rotated(self.turn, s) @ self.pose[:3, :3]
         T[..., :3, 3] = self.center + self._arm(s)
         return T
 
     def _arm(self, s: Array) -> Array:
         """From the centre to the tool."""
-        return np.asarray(turned(self.turn, s) @ (self.pose[:3, 3] - self.center))
+        return np.asarray(rotated(self.turn, s) @ (self.pose[:3, 3] - self.center))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CartesianPath(Paced):
+class CartesianPath(PathMotion):
     """A way of the tool, the law of progress on it, and a guess for the joints at any s; see `cartesian_line`."""
 
-    robot: Arm
-    way: Way
+    robot: KinematicRobot
+    way: ToolPath
     law: Trajectory
     guess: PiecewisePolynomial
     orientation: str
@@ -131,7 +135,7 @@ class CartesianPath(Paced):
         J = self.robot.jacobian(q, axes="frame")
         pose, (twist, rate) = self.robot.forward_kinematics(q), self.way.twists(s)
         wanted = _in_tool_axes(pose, twist)
-        inverse = self._inverse(J, FOLDED)
+        inverse = self._inverse(J, STRETCHED_TOLERANCE)
         first = first + _times(inverse, self._counted(wanted - _times(J, first)))
         moving = _times(J, first)
         self._check_velocity(self._counted(wanted - moving), s, float(np.abs(twist).max(initial=1.0)))
@@ -144,36 +148,36 @@ class CartesianPath(Paced):
         """Joints near q for which the tool is on its way at s."""
         T = self.way(s)
         scale = np.abs(T[..., :3, 3]).max(initial=1.0)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(POSE_NEWTON_STEPS):
             now = self.robot.forward_kinematics(q)
             error = self._counted(_in_tool_axes(now, pose_error(now, T, self.orientation)))
-            if np.abs(error).max(initial=0.0) <= EXACT * scale:
+            if np.abs(error).max(initial=0.0) <= POSE_TOLERANCE * scale:
                 return q
-            q = q + _times(self._inverse(self.robot.jacobian(q, axes="frame"), SINGULAR), error)
+            q = q + _times(self._inverse(self.robot.jacobian(q, axes="frame"), SINGULAR_VALUE_TOLERANCE), error)
         raise InputError(
-            f"the tool cannot follow its way near s = {_worst(error, s)}: {np.abs(error).max():.1e} m or rad are "
-            "missing; keep away from singular postures, or give more knots="
+            f"the tool cannot follow its way near s = {_largest_error_message(error, s)}: {np.abs(error).max():.1e} m "
+            "or rad are missing; keep away from singular postures, or give more knots="
         )
 
     def _counted(self, twist: Array) -> Array:
         """What counts of a twist (..., 6) in the axes of the tool."""
-        return twist[..., : ROWS[self.orientation]]
+        return twist[..., : TWIST_ROWS[self.orientation]]
 
     def _inverse(self, J: Array, smallest: float) -> Array:
         """From what counts of a twist to the smallest joint velocities that give it."""
-        inverse: Array = np.linalg.pinv(J[..., : ROWS[self.orientation], :], rcond=smallest)
+        inverse: Array = np.linalg.pinv(J[..., : TWIST_ROWS[self.orientation], :], rcond=smallest)
         return inverse
 
     def _check_velocity(self, missing: Array, s: Array, scale: float) -> None:
-        if np.abs(missing).max(initial=0.0) > FOLDED * scale:
+        if np.abs(missing).max(initial=0.0) > STRETCHED_TOLERANCE * scale:
             raise InputError(
-                f"the tool meets a singular posture near s = {_worst(missing, s)}, where no joint velocity moves it "
-                "along its way; choose another way or another q0"
+                f"the tool meets a singular posture near s = {_largest_error_message(missing, s)}, where no joint "
+                "velocity moves it along its way; choose another way or another q0"
             )
 
 
 def cartesian_line(
-    robot: Arm,
+    robot: KinematicRobot,
     start_pose: ArrayLike,
     end_pose: ArrayLike,
     law: Trajectory,
@@ -192,11 +196,11 @@ def cartesian_line(
     first, last = (_pose(name, pose) for name, pose in (("start_pose", start_pose), ("end_pose", end_pose)))
     turn = rotation_vector(last[:3, :3] @ first[:3, :3].T)
     line = PoseLine(read_only(first), read_only(last[:3, 3] - first[:3, 3]), read_only(turn))
-    return _followed(robot, line, law, q0, orientation, knots)
+    return _cartesian_path(robot, line, law, q0, orientation, knots)
 
 
 def cartesian_circle(
-    robot: Arm,
+    robot: KinematicRobot,
     start_pose: ArrayLike,
     center: ArrayLike,
     axis: ArrayLike,
@@ -222,7 +226,7 @@ def cartesian_circle(
         wrong = f"axis = {axis!r}" if length == 0 else f"center = {center!r}, where the tool is"
         raise InputError(f"{wrong}; expected an axis that is not zero, and a centre away from the start pose")
     above = float(far @ along) / length
-    if abs(above) > FLAT * radius:
+    if abs(above) > PLANE_TOLERANCE * radius:
         raise InputError(
             f"the start lies {short(above)} m along the axis from the centre; expected it in the plane of the circle, "
             f"such as center = {(middle + above * along / length).round(9).tolist()}"
@@ -233,17 +237,19 @@ def cartesian_circle(
     if not turn.any():
         raise InputError("angle = 0: expected how far around the tool goes, in radians")
     circle = PoseCircle(read_only(first), read_only(middle), read_only(turn), bool(turning))
-    return _followed(robot, circle, law, q0, orientation, knots)
+    return _cartesian_path(robot, circle, law, q0, orientation, knots)
 
 
-FLAT = 1e-6
+PLANE_TOLERANCE = 1e-6
 """The part of its radius by which a circle may miss the start pose."""
 
 
-def _followed(robot: Arm, way: Way, law: Trajectory, q0: ArrayLike, orientation: str, knots: int) -> CartesianPath:
+def _cartesian_path(
+    robot: KinematicRobot, way: ToolPath, law: Trajectory, q0: ArrayLike, orientation: str, knots: int
+) -> CartesianPath:
     """The joints along a way, by inverse kinematics from place to place."""
-    if orientation not in ROWS:
-        raise unknown("orientation", orientation, ROWS)
+    if orientation not in TWIST_ROWS:
+        raise unknown("orientation", orientation, TWIST_ROWS)
     places = np.linspace(0.0, 1.0, whole_number("knots", knots, 2))
     _check_law(law)
     check_numbers(robot, "a trajectory")
@@ -277,7 +283,7 @@ def rotation_vector(R: Array) -> Array:
     return np.asarray(axis * (np.copysign(angle, axis @ twice_sine) / np.linalg.norm(axis)))
 
 
-def turned(turn: Array, s: Array) -> Array:
+def rotated(turn: Array, s: Array) -> Array:
     """The rotation by s times a rotation vector, shape s.shape + (3, 3), by Rodrigues' formula."""
     angle = np.linalg.norm(turn)
     x, y, z = turn / angle if angle > 0 else turn
@@ -291,7 +297,7 @@ def _check_law(law: Trajectory) -> None:
         got = f"{law.n} joints" if isinstance(law, Trajectory) else type(law).__name__
         raise InputError(f"law is for {got}; expected a trajectory of one joint from 0 to 1, as normal_spline(0, 1, T)")
     begin, end = (float(law(law.knots[k])[0][0]) for k in (0, -1))
-    if abs(begin) > ENDS or abs(end - 1) > ENDS:
+    if abs(begin) > PROGRESS_TOLERANCE or abs(end - 1) > PROGRESS_TOLERANCE:
         raise InputError(f"law goes from {short(begin)} to {short(end)}; expected from 0 to 1, the whole of the line")
 
 
@@ -319,6 +325,6 @@ def _times(matrices: Array, vectors: Array) -> Array:
     return product
 
 
-def _worst(error: Array, s: Array) -> str:
+def _largest_error_message(error: Array, s: Array) -> str:
     """The place with the largest error, for a message."""
     return short(s.flat[np.argmax(np.abs(error).max(axis=-1))])
