@@ -13,7 +13,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.cli.argument_checks import check_arguments
 from armwright.scenario import parse
-from armwright.scenario.default_motion import LIMIT_SHARE, NOMINAL_DURATION, home, pace, pick_and_place_speed
+from armwright.scenario.standard_motion import LIMIT_SHARE, NOMINAL_DURATION, home, pace, pick_and_place_speed
 
 TO = "0.5,-1,1,0,0.5,0"
 

@@ -18,7 +18,7 @@ from armwright.errors import InputError
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scenario import MOTION_TYPES
-from armwright.scenario.default_motion import (
+from armwright.scenario.standard_motion import (
     FALL_DURATION,
     MotionSpeed,
     home,

@@ -32,7 +32,7 @@ from armwright.model.table_reader import Reader
 from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.scenario.default_motion import home
+from armwright.scenario.standard_motion import home
 from armwright.trajectory import TimeOptimal, Trajectory
 from armwright.trajectory.argument_checks import check_numbers
 

@@ -13,11 +13,11 @@ from armwright.load import load
 from armwright.model.table_reader import Reader
 from armwright.model.toml_lines import MAX_TOML_BYTES, parse_toml
 from armwright.robot import Robot
-from armwright.scenario.default_motion import pick_and_place_scenario, pick_and_place_speed
 from armwright.scenario.events import event_of, stops_of
 from armwright.scenario.laws import default_law, law_of
 from armwright.scenario.motions import trajectory_of
 from armwright.scenario.phases import ScenarioPhase, phases_of, with_payload_of
+from armwright.scenario.standard_motion import pick_and_place_scenario, pick_and_place_speed
 from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
 from armwright.simulation.joined_runs import shifted
 from armwright.simulation.plan import check_records, check_seconds
