@@ -15,7 +15,9 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import ArmwrightError, UnknownNameError
 from armwright.scenario import made, parse
-from armwright.schema import SCHEMAS, schema
+from armwright.schema import SCHEMAS, schema, words_of
+from armwright.sweep.study_measures import MEASURES
+from armwright.torque import LAWS
 
 ARM = aw.load("rr")
 ROOT = Path(__file__).parent.parent
@@ -46,6 +48,26 @@ def test_a_schema_is_one_and_says_what_keys_mean(kind: str) -> None:
     assert all(entry["description"] for entry in made["properties"].values())
     assert json.loads(CliRunner().invoke(app, ["schema", kind]).stdout) == json.loads(json.dumps(made))
     pytest.importorskip("jsonschema").Draft7Validator.check_schema(made)
+
+
+def test_laws_and_measures_bring_their_words_into_a_schema() -> None:
+    law = schema("scenario")["properties"]["torque"]["properties"]["law"]
+    measures = schema("study")["properties"]["want"]["properties"]["measures"]["items"]
+    for choices, entries in ((law, LAWS), (measures, MEASURES)):
+        assert choices["enum"] == list(entries)
+        assert choices["x-taplo"]["docs"]["enumValues"] == [words_of(entry) for entry in entries.values()]
+        assert all(words_of(entry) for entry in entries.values())
+
+
+def test_an_entry_without_words_has_the_first_line_of_its_docstring() -> None:
+    def measure() -> None:
+        """Return nothing.
+
+        And nothing else.
+        """
+
+    assert words_of(measure) == "Return nothing."
+    assert words_of(object()) == ""
 
 
 def test_every_file_of_the_docs_fits_its_schema() -> None:
