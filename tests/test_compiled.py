@@ -455,12 +455,12 @@ def test_whoever_waits_for_the_compiler_is_told(
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(compiler, "PATIENCE_SECONDS", 0.01)
-    monkeypatch.setattr(compiler, "_here_or_elsewhere", lambda text: time.sleep(0.1) or b"")
+    monkeypatch.setattr(compiler, "_compiled_in_process_or_child", lambda text: time.sleep(0.1) or b"")
     with caplog.at_level("INFO", "armwright"):
         compiler.compiled("a\nb\n")
     assert "compiling" in terminal.getvalue()
     assert "compiled 2 lines" in caplog.text
-    monkeypatch.setattr(compiler, "_here_or_elsewhere", lambda text: b"")
+    monkeypatch.setattr(compiler, "_compiled_in_process_or_child", lambda text: b"")
     caplog.clear()
     compiler.compiled("a\n")
     assert not caplog.text

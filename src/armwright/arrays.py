@@ -1,4 +1,4 @@
-"""Arrays of states: checked on the way in, seen as one row per state or one scalar per joint, filled on the way out."""
+"""Arrays of states: checks of inputs, views as rows per state or scalars per joint, and outputs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from armwright.mechanism import Wrench
 _LINE = 64  # bytes of a line of the cache
 
 MEMORY_CHECK = 1 << 30
-"""Bytes below which an array is made without a look at the memory that is free."""
+"""Bytes below which an array is made without a check of the free memory."""
 
 
 def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Array:
-    """`value` as an array of numbers of some kind: no text that looks like some, and nothing that is masked.
+    """Return `value` as an array of numbers; text and masked entries are errors.
 
-    One that lies on a card stays there, if it may be on the `card`.
+    An array on a GPU stays there if `card` allows it.
     """
     if masked(value):
         raise InputError(f"{name} has masked entries; fill them first")
@@ -42,7 +42,7 @@ def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Arr
     kind = "b" if not there and _yes_or_no(value) else array.dtype.kind
     if kind not in "fiu":
         raise InputError(f"{name} holds {_HELD.get(kind, f'{array.dtype.name} values')}, not numbers; {wanted}")
-    if not there and 0 in array.strides:  # an array that repeats itself may be larger than any memory
+    if not there and 0 in array.strides:  # a broadcast array may be larger than any memory
         check_room(name, array.shape, array.dtype)
     return array
 
@@ -51,7 +51,7 @@ _HELD = {"b": "true or false", "O": "Python objects", "U": "text", "S": "text"}
 
 
 def _yes_or_no(value: object) -> bool:
-    """Whether a list has a truth value somewhere, which NumPy would take for a number among others."""
+    """Return True if a list contains a truth value, which NumPy would convert to a number."""
     if not isinstance(value, (list, tuple)):
         return False
     kinds = set(map(type, value))
@@ -60,7 +60,7 @@ def _yes_or_no(value: object) -> bool:
 
 
 def on_card(value: object) -> bool:
-    """Whether an array is on a graphics card, of whichever package it is."""
+    """Return True if an array of any package is on a GPU."""
     kind = type(value).__module__.partition(".")[0]
     if kind == "torch":
         return bool(getattr(value, "is_cuda", False))
@@ -70,15 +70,15 @@ def on_card(value: object) -> bool:
 
 
 def package(*arrays: object) -> Any:
-    """Whose arrays these are, CuPy's if one of them is on a card, else NumPy's: for making others."""
+    """Return the package for new arrays: CuPy if an array is on a GPU, else NumPy."""
     return sys.modules["cupy"] if any(map(on_card, arrays)) else np
 
 
 def masked(value: object) -> bool:
-    """Whether any entry is masked, also of an array in a list: the number behind it is not to be used.
+    """Return True if any entry is masked, also in a list of arrays.
 
-    Nobody can have made one where that part of NumPy is not imported. It is not imported here: a process that forks
-    meanwhile would wait for ever.
+    If numpy.ma is not imported, nobody can have made one. It is not imported here: a process that forks meanwhile could
+    deadlock.
     """
     if isinstance(value, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())):
         return bool(np.ma.is_masked(value))
@@ -88,13 +88,13 @@ def masked(value: object) -> bool:
 def checked_array(
     name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str, card: bool = False
 ) -> Array:
-    """`value` as an array of shape (..., *trailing) of numbers."""
+    """Return `value` as an array of numbers with shape (..., *trailing)."""
     expected = ", ".join(map(str, trailing))
     wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
     if not trailing:
         wanted = f"expected a number, or an array with one for each state: {meaning}"
     array = numbers(name, value, wanted, card)
-    with np.errstate(over="ignore"):  # what becomes infinite is told with the result
+    with np.errstate(over="ignore"):  # the result shows what becomes infinite
         array = array.astype(dtype, copy=False)
     if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
         raise InputError(f"{name} has shape {array.shape}; {wanted}")
@@ -102,7 +102,7 @@ def checked_array(
 
 
 def check_room(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Refuse an array that the free memory does not hold: Linux grants it, and ends the process when it is filled."""
+    """Raise a TooLargeError for an array beyond the free memory; Linux would grant it and kill the process later."""
     size = math.prod(shape) * dtype.itemsize
     if size > MEMORY_CHECK and size > (free := _free_memory()):
         raise TooLargeError(
@@ -111,7 +111,7 @@ def check_room(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
 
 
 def _free_memory() -> float:
-    """Return the bytes of memory that are free, where the system tells."""
+    """Return the bytes of free memory, inf if the system does not tell."""
     try:
         with open("/proc/meminfo", encoding="ascii") as table:
             found = dict(line.split(":", 1) for line in table)
@@ -121,7 +121,7 @@ def _free_memory() -> float:
 
 
 def check_finite(name: str, array: Array) -> None:
-    """Refuse an array of numbers of which one is not finite."""
+    """Raise an InputError for an array with a number that is not finite."""
     if not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         which = f"{name}[{', '.join(map(str, place))}]" if place else name
@@ -129,7 +129,7 @@ def check_finite(name: str, array: Array) -> None:
 
 
 def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:
-    """The batch shape all arrays broadcast to; the number is how many trailing axes are not batch."""
+    """Return the batch shape to which all arrays broadcast, given the number of trailing axes of each."""
     shapes = {name: array.shape[: array.ndim - kept] for name, (array, kept) in arrays.items()}
     try:
         return np.broadcast_shapes(*shapes.values())
@@ -141,26 +141,27 @@ def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:
 
 
 def whole_number(name: str, value: object, least: int, meaning: str = "a whole number") -> int:
+    """Return `value` as an int, or raise an InputError if it is no integer of at least `least`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} = {value!r}: expected {meaning}, {least} or more")
     return int(value)
 
 
 def scalars(array: Array, batch: tuple[int, ...]) -> list[Scalar]:
-    """One scalar per entry of the last axis: a number for a single state, an array of shape `batch` otherwise."""
+    """Return one scalar per entry of the last axis: numbers for a single state, else arrays of shape `batch`."""
     if not batch:
         return array.tolist() if array.dtype == np.float64 else list(array)
     return list(np.moveaxis(np.broadcast_to(array, (*batch, array.shape[-1])), -1, 0))
 
 
 def wrench(array: Array, batch: tuple[int, ...]) -> Wrench:
-    """(..., 6) as force and moment."""
+    """Return an array (..., 6) as force and moment."""
     fx, fy, fz, mx, my, mz = scalars(array, batch)
     return Wrench(Vector(fx, fy, fz), Vector(mx, my, mz))
 
 
 def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any], xp: Any = np) -> Array:
-    """A scalar, a list or a list of lists of scalars as one array of a package, with the batch axes first."""
+    """Return nested lists of scalars as one array of a package, with the batch axes first."""
     shape: tuple[int, ...] = ()
     probe = values
     while isinstance(probe, Sequence):
@@ -175,18 +176,18 @@ def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any], xp: Any =
 
 
 def state_rows(array: Array, batch: tuple[int, ...], shape: tuple[int, ...]) -> Array:
-    """An array (..., *shape) as (states, numbers), copied only if its layout leaves no other way."""
+    """Return an array (..., *shape) as (states, numbers), copied only if its layout requires it."""
     return addressable(np.broadcast_to(array, (*batch, *shape)).reshape(math.prod(batch), math.prod(shape)))
 
 
 def addressable(array: Array) -> Array:
-    """The same numbers, copied only if they lie where compiled code cannot read them: between the places of others."""
+    """Return the array, copied only if its strides are no multiples of the item size."""
     lies = all(stride % array.itemsize == 0 for stride in array.strides) and getattr(array.flags, "aligned", True)
     return array if lies else np.ascontiguousarray(array)
 
 
 def viewed(array: Array, shape: tuple[int, int]) -> Array | None:
-    """The same memory in another shape, if its layout allows that."""
+    """Return the same memory in another shape, or None if its layout does not allow it."""
     try:
         return np.reshape(array, shape, copy=False)
     except ValueError:
@@ -194,10 +195,10 @@ def viewed(array: Array, shape: tuple[int, int]) -> Array | None:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
-    """A new array; if `beside`, with the states side by side in memory, as the input had them.
+    """Return a new array; with `beside`, states are contiguous, as in the input.
 
-    Then every entry starts a line of the cache, and where entries would lie a multiple of 4 KB apart, and so push each
-    other out of the cache, they lie one line further apart.
+    Then every entry starts a cache line. Entries at multiples of 4 KB would evict each other from the cache; they are
+    moved one line further apart.
     """
     check_room("the result", shape, dtype)
     if not beside:
@@ -214,7 +215,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
 
 
 def can_write_into(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> bool:
-    """Whether results can be written straight into `out`: regular in memory, and apart from every input."""
+    """Return True if results can be written straight into `out`: regular, and apart from every input."""
     size, flags = dtype.itemsize, out.flags
     if out.dtype != dtype or not flags.aligned or not flags.writeable:
         return False
@@ -224,7 +225,7 @@ def can_write_into(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]
 
 
 def has_overlap(out: Array) -> bool:
-    """Whether several entries lie in one place; none do if every axis steps over all that the shorter ones reach."""
+    """Return True if several entries share memory; none do if every axis steps over the reach of shorter ones."""
     reach, nested = out.itemsize, True
     for stride, size in sorted((abs(stride), size) for stride, size in zip(out.strides, out.shape, strict=True)):
         nested &= size < 2 or stride >= reach
@@ -238,6 +239,7 @@ def has_overlap(out: Array) -> bool:
 
 
 def check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise an InputError unless `out` is a writable array of this shape and dtype."""
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")

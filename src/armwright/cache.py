@@ -1,10 +1,9 @@
-"""What is kept on disk from one run to the next: compiled code, and which formulation was the cheapest.
+"""The cache on disk: compiled code, and the cheapest formulations.
 
-Code out of a file is run, so nothing is taken on trust. The folder must belong to this user and be writable by nobody
-else, or it is not used. A file is opened without following a link and without waiting for whoever is at the other end
-of a pipe, and it starts with a signature of its name and its content, by a key that only this folder has. One that is
-missing, half-written, damaged, foreign or in the place of another is as good as none, and what it should hold is made
-anew.
+Code from a file is run, so no file is trusted. The folder must belong to this user and be writable by nobody else, or
+it is not used. A file is opened without following a link and without waiting on a pipe. It starts with a signature of
+its name and content by a key of this folder. A file that is missing, incomplete, damaged, foreign or misplaced is
+ignored, and its content is made again.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from pathlib import Path
 from armwright.errors import CacheWarning
 
 MAX_CACHE_BYTES = 256 * 2**20
-"""Bytes that are kept: beyond them, what has not been used for the longest goes."""
+"""Bytes that are kept; beyond, the least recently used files are removed."""
 
 STALE_PART_SECONDS = 60.0
-"""Seconds after which a file that is still being written belongs to a process that was killed."""
+"""Seconds after which an unfinished file belongs to a killed process."""
 
 CACHE_HEADER = b"armwright 3\n"
 
 KEY, KEY_BYTES = "key", 32
-"""The file with the secret by which others are signed, made by whoever writes first."""
+"""The file with the secret that signs the others; the first process to write makes it."""
 
 _KEPT, _PART = re.compile("[0-9a-f]{64}"), re.compile("armwright-[0-9a-f]{16}[.]part")
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)  # what Windows does not have is zero
@@ -41,7 +40,7 @@ _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os
 
 
 def code_digest(sources: Iterable[Path]) -> str:
-    """A name for the code in some files; it changes with them."""
+    """Return a digest of the code in some files."""
     sha = hashlib.sha256()
     for file in sources:
         sha.update(file.read_bytes())
@@ -49,7 +48,7 @@ def code_digest(sources: Iterable[Path]) -> str:
 
 
 def directory() -> Path | None:
-    """Where it is kept: ARMWRIGHT_CACHE, or the user's cache folder; None if that is empty or there is no home."""
+    """Return the folder: ARMWRIGHT_CACHE, or the user's cache folder; None if that is empty or there is no home."""
     given = os.environ.get("ARMWRIGHT_CACHE")
     if given is not None:
         return Path(given).absolute() if given else None
@@ -66,7 +65,7 @@ def directory() -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """What is kept under a name, if it is there and whole."""
+    """Return the content under a name, or None if it is missing or damaged."""
     with suppress(OSError), _opened() as folder:
         if folder is not None:
             return _proven(name, _content(folder, name), _key(folder))
@@ -74,7 +73,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, code: bytes) -> None:
-    """Written beside and then renamed, so that no process ever reads half a file; a full disk only costs time later."""
+    """Store content under a name, complete or not at all; a full disk is no error."""
     with suppress(OSError), _opened(make=True) as folder:
         if folder is None:
             return
@@ -87,12 +86,12 @@ def write(name: str, code: bytes) -> None:
 
 
 _unswept = [MAX_CACHE_BYTES]
-"""The sizes of what this process wrote since it last looked at all there is; it looks when it first writes."""
+"""The sizes of files written since this process last swept; it sweeps at its first write."""
 
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder that is ours. By its handle, where there is one, it stays the same folder whoever renames what."""
+    """A folder of this user. Its handle, where there is one, stays valid if somebody renames it."""
 
     path: Path
     handle: int | None
@@ -101,7 +100,7 @@ class _Folder:
         return str(self.path / name) if self.handle is None else name
 
     def put(self, name: str, content: bytes, over: bool = True) -> None:
-        """A file, there whole or not at all; not over one that is there, if that is not wanted."""
+        """Write a file, complete or not at all; `over` replaces an existing one."""
         part = f"armwright-{secrets.token_hex(8)}.part"
         file = os.open(self.at(part), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=self.handle)
         try:
@@ -120,7 +119,7 @@ class _Folder:
 
 @contextmanager
 def _opened(make: bool = False) -> Iterator[_Folder | None]:
-    """The folder, if there is one and it may be used."""
+    """Open the folder, or None if there is none or it is not safe."""
     path = directory()
     if path is None:
         yield None
@@ -138,7 +137,7 @@ def _opened(make: bool = False) -> Iterator[_Folder | None]:
 
 
 def _used(path: Path, info: os.stat_result) -> bool:
-    """Whether a folder is ours alone; if it is not, that is said once."""
+    """Return True if only this user may write to a folder; warn once otherwise."""
     if _ours(info):
         return True
     if path not in _REFUSED:
@@ -157,12 +156,12 @@ _REFUSED: set[Path] = set()
 
 
 def _ours(info: os.stat_result) -> bool:
-    """Whether this user owns it and nobody else may write to it; Windows has other means, and its folder is private."""
+    """Return True if this user owns it and nobody else may write to it; on Windows the folder is private."""
     return not hasattr(os, "geteuid") or (info.st_uid == os.geteuid() and not info.st_mode & 0o022)
 
 
 def _content(folder: _Folder, name: str) -> bytes:
-    """A file of ours, which now counts as used; nothing of what is no plain file."""
+    """Return a file of this user and mark it as used; empty for anything but a plain file."""
     file = os.open(folder.at(name), os.O_RDONLY | _FILE, dir_fd=folder.handle)
     with os.fdopen(file, "rb") as stream:
         info = os.fstat(file)
@@ -174,7 +173,9 @@ def _content(folder: _Folder, name: str) -> bytes:
 
 
 def _key(folder: _Folder, make: bool = False) -> bytes:
-    """The folder's secret, made by the first of several processes; what was signed by one that is gone is made anew."""
+    """Return the secret of the folder, made by the first of several processes; files signed by an older one are
+    ignored.
+    """
     there = True
     try:
         if len(key := _content(folder, KEY)) == KEY_BYTES:
@@ -200,7 +201,7 @@ def _signature(name: str, code: bytes, key: bytes) -> bytes:
 
 
 def _sweep(folder: _Folder) -> None:
-    """What killed processes left behind goes, and what has not been used for the longest if there is too much."""
+    """Remove files of killed processes, and the least recently used beyond the limit."""
     kept: list[tuple[float, int, str]] = []
     with os.scandir(folder.path if folder.handle is None else folder.handle) as entries:
         for entry in entries:

@@ -1,12 +1,12 @@
-"""Random numbers by counter: that of rollout i depends on the seed, on its name and on i, and on nothing else.
+"""Random numbers by counter: the number of rollout i depends only on the seed, its name and i.
 
     draws = aw.draws(seed=1)
     aw.simulate_batch(arm, law, rollouts=1000, q0=draws.normal(q, 0.01), vary={"payload.mass": draws.uniform(0, 2)})
 
 Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011, Parallel random numbers: as easy as 1, 2, 3) makes four words of a
-counter and a key. Everything after it is sums, products, quotients and square roots, which are rounded alike
-everywhere: a rollout has the same numbers, bit by bit, on a CPU and on a card (`backends.cuda.drawing`), and however
-many go with it. What is drawn anew in time has the number of its turn in the counter.
+counter and a key. Everything after it is sums, products, quotients and square roots, which round alike everywhere. So a
+rollout has the same numbers, bit by bit, on a CPU and a GPU (`backends.cuda.kernels.random_numbers`), and for any
+number of rollouts. Numbers that change in time have the index of their sampling instant in the counter.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ PHILOX_ROUNDS = 10
 LOW_WORD = 0xFFFFFFFF
 
 DRAW_BLOCK = 1 << 14
-"""Numbers that are drawn at a time, while all that they are made of is near the processor."""
+"""Numbers drawn at once, so that all intermediate results stay in the cache."""
 
 RolloutIndices: TypeAlias = "int | Array"
-"""Rollouts: the number of the first of some, or those of all (rollouts,)."""
+"""Rollouts: the index of the first of some, or an array of all (rollouts,)."""
 
 FIRST_INSTANT = np.zeros((1, 1), np.int64)
-"""The turn of what is drawn once."""
+"""The sampling instant of numbers that are drawn once."""
 
 
 @dataclass(frozen=True)
 class DrawnColumn:
-    """One random number of each rollout: its kind and two numbers that say which, the key, and which column it is."""
+    """One random number of each rollout: the distribution and its two parameters, the key and the column."""
 
     kind: str
     first: float
@@ -49,20 +49,20 @@ class DrawnColumn:
     key: tuple[int, int]
     column: int
     hold: float = 0.0
-    """Seconds after which it is drawn anew; zero for never."""
+    """Seconds between new numbers; zero for constant ones."""
 
-    def numbers(self, which: RolloutIndices, count: int, turns: Array = FIRST_INSTANT) -> Array:
-        """Those of so many rollouts (turns, rollouts), at turns (turns, 1) or (turns, rollouts)."""
-        blocks, size = [], max(1, DRAW_BLOCK // len(turns))
+    def numbers(self, which: RolloutIndices, count: int, instants: Array = FIRST_INSTANT) -> Array:
+        """Return the numbers (instants, rollouts) at instants (instants, 1) or (instants, rollouts)."""
+        blocks, size = [], max(1, DRAW_BLOCK // len(instants))
         for k in range(0, count, size):
             some = slice(k, min(k + size, count))
             rollouts = np.arange(which + some.start, which + some.stop) if isinstance(which, int) else which[some]
-            blocks.append(self.at(rollouts, turns if turns.shape[1] == 1 else turns[:, some]))
+            blocks.append(self.at(rollouts, instants if instants.shape[1] == 1 else instants[:, some]))
         return np.concatenate(blocks, axis=1)
 
-    def at(self, rollouts: Array, turns: Array) -> Array:
-        """Those of some rollouts at some turns, whole numbers in arrays that are broadcast."""
-        share = _shares(self.key, self.column, rollouts, turns)
+    def at(self, rollouts: Array, instants: Array) -> Array:
+        """Return the numbers of some rollouts at some instants, integer arrays that broadcast."""
+        share = _shares(self.key, self.column, rollouts, instants)
         if self.kind == "uniform":
             return self.first + (self.second - self.first) * share
         return self.first + self.second * _normal(share)
@@ -70,17 +70,17 @@ class DrawnColumn:
 
 @dataclass(frozen=True)
 class Draw:
-    """Numbers to be drawn for a name; `first` and `second` are one number, or one for each of its entries."""
+    """A distribution for a name; `first` and `second` are one number, or one for each entry."""
 
     seed: int
     kind: str
     first: Array
     second: Array
     hold: float = 0.0
-    """Seconds after which they are drawn anew; zero for never."""
+    """Seconds between new numbers; zero for constant ones."""
 
     def columns(self, name: str, size: int) -> tuple[DrawnColumn, ...]:
-        """The entries of what is called so."""
+        """Return one column for each entry of a name."""
         for array in (self.first, self.second):
             if array.shape not in ((), (1,), (size,)):
                 raise InputError(f"{name} is drawn with {array.shape[-1]} numbers; expected one, or {size}")
@@ -91,30 +91,30 @@ class Draw:
 
     @property
     def size(self) -> int | None:
-        """For how many entries there are numbers; None for any."""
+        """The number of entries; None for any."""
         return max((len(x) for x in (self.first, self.second) if x.ndim and len(x) > 1), default=None)
 
     @property
     def least(self) -> float:
-        """Below which no number is."""
+        """The lower bound of the numbers."""
         return float(self.first.min()) if self.kind == "uniform" else -math.inf
 
 
 @dataclass(frozen=True)
 class Draws:
-    """What can be drawn with a seed."""
+    """The distributions of one seed."""
 
     seed: int
 
     def uniform(self, low: ArrayLike, high: ArrayLike) -> Draw:
-        """Evenly from low to high: one number for all entries of what is drawn, or one for each."""
+        """Return the uniform distribution from low to high: one number for all entries, or one for each."""
         draw = Draw(self.seed, "uniform", _numbers("low", low), _numbers("high", high))
         if (draw.first > draw.second).any():
             raise InputError(f"uniform from {low!r} to {high!r}: expected low not above high")
         return draw
 
     def normal(self, mean: ArrayLike, std: ArrayLike) -> Draw:
-        """Normally distributed, with this mean and standard deviation."""
+        """Return the normal distribution with this mean and standard deviation."""
         draw = Draw(self.seed, "normal", _numbers("mean", mean), _numbers("std", std))
         if (draw.second < 0).any():
             raise InputError(f"std = {std!r}: expected zero or more")
@@ -122,7 +122,7 @@ class Draws:
 
 
 def draws(seed: int) -> Draws:
-    """Random numbers for `simulate_batch`, the same for the same seed wherever they are computed."""
+    """Return random numbers for `simulate_batch`: the same for the same seed on any machine."""
     return Draws(whole_number("seed", seed, 0))
 
 
@@ -134,7 +134,7 @@ def _numbers(name: str, value: ArrayLike) -> Array:
 
 
 def philox(counter: tuple[Any, ...], key: tuple[int, int]) -> tuple[Any, ...]:
-    """Four words of 32 bits from four and a key of two, each an array of 64-bit integers or a number."""
+    """Return four words of 32 bits from a counter of four and a key of two, arrays of 64-bit integers or numbers."""
     a, b, c, d = counter
     for k in range(PHILOX_ROUNDS):
         first, second = ((x + k * step) & LOW_WORD for x, step in zip(key, PHILOX_WEYL, strict=True))
@@ -143,18 +143,18 @@ def philox(counter: tuple[Any, ...], key: tuple[int, int]) -> tuple[Any, ...]:
     return a, b, c, d
 
 
-def _shares(key: tuple[int, int], column: int, rollouts: Array, turns: Array) -> Array:
-    """Numbers between zero and one, of 52 bits and a half: neither of the ends is among them."""
-    index, turn = (np.atleast_1d(x).astype(np.uint64) for x in (rollouts, turns))
+def _shares(key: tuple[int, int], column: int, rollouts: Array, instants: Array) -> Array:
+    """Return numbers strictly between zero and one, of 52 bits."""
+    index, instant = (np.atleast_1d(x).astype(np.uint64) for x in (rollouts, instants))
     entry = np.full(1, column, np.uint64)
-    words = philox((index & np.uint64(LOW_WORD), index >> np.uint64(32), entry, turn & np.uint64(LOW_WORD)), key)
+    words = philox((index & np.uint64(LOW_WORD), index >> np.uint64(32), entry, instant & np.uint64(LOW_WORD)), key)
     bits = (words[0] << np.uint64(20)) | (words[1] >> np.uint64(12))
     shares: Array = (bits.astype(np.float64) + 0.5) * 2.0**-52
     return shares
 
 
 def _normal(share: Array) -> Array:
-    """The number below which a normally distributed one is with this probability (Wichura 1988, algorithm AS 241)."""
+    """Return the quantile of the normal distribution (Wichura 1988, algorithm AS 241)."""
     q = share - 0.5
     found: Array = q * _ratio(0.180625 - q * q, CENTRAL)
     out = np.abs(q) > 0.425
@@ -178,7 +178,7 @@ def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
 
 
 def _logarithm(x: Array) -> Array:
-    """ln x of a number above zero, by sums and products alone: libraries differ in the last bit."""
+    """Return ln x of a positive number by sums and products alone: libraries differ in the last bit."""
     mantissa, exponent = np.frexp(x)
     low = mantissa < SQRT_HALF
     mantissa = np.where(low, mantissa * 2.0, mantissa)
@@ -189,7 +189,7 @@ def _logarithm(x: Array) -> Array:
 
 SQRT_HALF, LN2 = math.sqrt(0.5), math.log(2.0)
 ARTANH_SERIES = tuple(2.0 / (2 * k + 1) for k in range(12))
-"""Of the series of 2 artanh s."""
+"""The coefficients of the series of 2 artanh s."""
 
 CENTRAL = (
     (

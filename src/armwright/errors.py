@@ -1,4 +1,4 @@
-"""Every error armwright raises on purpose. A message says what was got, what was expected and what to do."""
+"""The errors and warnings of armwright. A message tells what it got, what it expected and what to do."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
@@ -8,9 +8,9 @@ from armwright.names import shown_lines
 
 
 class ArmwrightError(Exception):
-    """Root of all errors raised by armwright; catch this to catch them all.
+    """The root of all errors that armwright raises.
 
-    A message may quote a file: what a terminal would obey in it is written out.
+    A message may quote a file, so control characters are escaped.
     """
 
     def __str__(self) -> str:
@@ -26,7 +26,7 @@ class InputError(ArmwrightError, ValueError):
 
 
 class TooLargeError(InputError, MemoryError):
-    """A result, or an argument that repeats itself, is larger than the memory that is free."""
+    """A result, or a broadcast argument, is larger than the free memory."""
 
 
 class UnknownNameError(ArmwrightError, LookupError):
@@ -40,8 +40,8 @@ class SingularError(ArmwrightError, ArithmeticError):
 class UnreachableError(ArmwrightError, ValueError):
     """A robot cannot bring its tool to a target.
 
-    `q` (..., n) are the nearest positions found, one for every target asked for, and `error` (..., 2) what they leave:
-    metres and radians.
+    `q` (..., n) are the nearest positions found, one for every target, and `error` (..., 2) their errors in metres and
+    radians.
     """
 
     def __init__(self, message: str, q: Any = None, error: Any = None) -> None:
@@ -50,7 +50,7 @@ class UnreachableError(ArmwrightError, ValueError):
 
 
 class InfeasibleError(ArmwrightError, ValueError):
-    """No actuators of a catalogue are enough. `joint`, `criterion` and `used` say where it fails and by how much."""
+    """No actuators of a catalogue suffice. `joint`, `criterion` and `used` tell where and by how much."""
 
     def __init__(self, message: str, joint: str = "", criterion: str = "", used: float = 0.0) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class InfeasibleError(ArmwrightError, ValueError):
 
 
 class SimulationError(ArmwrightError, ArithmeticError):
-    """A motion that cannot go on. `run` is what there is of it (or None), `t` the time it ended."""
+    """A motion cannot continue. `run` is the motion so far (or None), `t` the time at which it stopped."""
 
     def __init__(self, message: str, run: object = None, t: float = 0.0) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class SimulationError(ArmwrightError, ArithmeticError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while many motions were under way. `result` is what there is of them, and says which are finished."""
+    """Ctrl-C during many motions. `result` has the motions so far, and which are finished."""
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
@@ -74,75 +74,75 @@ class Interrupted(KeyboardInterrupt):
 
 
 class ArmwrightWarning(UserWarning):
-    """Root of all warnings of armwright, whose messages are safe to print as those of errors are."""
+    """The root of all warnings of armwright; control characters in messages are escaped."""
 
     def __str__(self) -> str:
         return shown_lines(super().__str__())
 
 
 class SimulationWarning(ArmwrightWarning):
-    """Some of many motions could not go on."""
+    """Some of many motions could not continue."""
 
 
 class SlowWarning(ArmwrightWarning):
-    """What was asked for works, but slowly: not in compiled code, or in very many steps."""
+    """A request works, but slowly: without compiled code, or in very many steps."""
 
 
 class LockedWarning(ArmwrightWarning):
-    """Joints beside the chain were locked because nobody said where they stand."""
+    """Joints outside the chain were locked because their positions were not given."""
 
 
 class TipWarning(ArmwrightWarning):
-    """One of several tips was taken because nobody said which."""
+    """One of several tips was chosen because none was named."""
 
 
 class LimitWarning(ArmwrightWarning):
-    """Motors were taken to be of some strength because nobody said how strong they are."""
+    """The strength of motors was assumed because it was not given."""
 
 
 class CacheWarning(ArmwrightWarning):
-    """What was kept on disk, or where, cannot be trusted and is not used."""
+    """The cache on disk cannot be trusted and is not used."""
 
 
 class ClusterWarning(ArmwrightWarning):
-    """Others can run code as this user by way of a cluster."""
+    """Others can run code as this user through a cluster."""
 
 
 class ModelWarning(ArmwrightWarning):
-    """The robot can be computed with, but its description looks wrong."""
+    """A robot can be computed, but its description looks wrong."""
 
 
 class VisualWarning(ModelWarning):
-    """A robot does not look all as its file says; what is computed is not concerned."""
+    """A robot does not look as its file describes; its dynamics are not affected."""
 
 
 class PublishedWarning(ArmwrightWarning):
-    """A packaged robot has the numbers of its source, though they look wrong."""
+    """A packaged robot has the published numbers, although they look wrong."""
 
 
 def nearest(got: object, names: Iterable[str]) -> str | None:
-    """The name most like what was got, if any is alike."""
+    """Return the most similar known name, or None."""
     lowered = {name.lower(): name for name in names}
     near = get_close_matches(str(got).lower(), lowered, n=1)
     return lowered[near[0]] if near else None
 
 
 MAX_LISTED_NAMES = 12
-"""Names that a message about many of them lists."""
+"""Names that a message lists at most."""
 
 MAX_LISTED_CHOICES = 60
-"""Names to choose from that a message lists, all integrators among them; of more, as links of a robot, the nearest."""
+"""Names to choose from that a message lists, enough for all integrators; of more, the most similar."""
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names one after the other, the first few of many."""
+    """Return names separated by commas, the first few of many."""
     known = list(names)
     more = [f"and {len(known) - MAX_LISTED_NAMES} more"] if len(known) > MAX_LISTED_NAMES else []
     return ", ".join([*known[:MAX_LISTED_NAMES], *more])
 
 
 def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> UnknownNameError:
-    """'Unknown WHAT GOT', with the nearest known name and the others, or how many there are."""
+    """Return the error 'unknown WHAT GOT', with the most similar known name and the others."""
     names = list(known)
     near = nearest(got, names)
     guess = f" Did you mean {near!r}?" if near else ""
@@ -154,7 +154,7 @@ def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> Unk
 
 
 def _alike(got: object, names: list[str]) -> list[str]:
-    """Half a dozen names, those most like what was got, in their order."""
+    """Return half a dozen names most similar to the given one, in their order."""
     like = SequenceMatcher(b=str(got).lower())
 
     def likeness(name: str) -> float:

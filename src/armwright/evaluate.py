@@ -1,4 +1,4 @@
-"""How a checked call is evaluated: by a kernel, by a loop along the chain, or by the formulation as it is written."""
+"""Evaluation of a checked call: by a kernel, by a chain loop, or by the formulation with arrays as scalars."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from armwright.trace.solvability import check_solvable
 
 
 class CheckedCall(NamedTuple):
-    """One call, checked: arrays by name, the shape of an entry of each, the batch, where to, on how many threads.
+    """One checked call: arrays by name, the shape of an entry of each, the batch, the output and the threads.
 
-    Unless it `raises`, states without a finite result are nan, and beside the result it is said which are good.
+    Unless it `raises`, states without a finite result become nan, and a second result has True for good states.
     """
 
     arrays: dict[str, Array]
@@ -53,7 +53,7 @@ class CheckedCall(NamedTuple):
 
 
 class EvaluatedProblem(NamedTuple):
-    """What is evaluated: a problem of a robot in some kind of numbers."""
+    """A problem of a robot for one dtype."""
 
     robot: Description
     problem: Problem
@@ -61,19 +61,19 @@ class EvaluatedProblem(NamedTuple):
 
 
 Evaluator: TypeAlias = Callable[[CheckedCall], Any]
-"""A result, and unless the call raises, which states are good."""
+"""A function from a call to its result and, unless the call raises, the flags of good states."""
 
 Sources: TypeAlias = Callable[[CheckedCall], list[tuple[Array, tuple[int, ...]]]]
-"""What a kernel is given of a call: arrays, each with the shape of what one state has of it."""
+"""A function from a call to the inputs of a kernel: arrays, each with the shape of one state."""
 
 
 def argument_sources(call: CheckedCall) -> list[tuple[Array, tuple[int, ...]]]:
-    """The arrays themselves."""
+    """Return the arrays of the call."""
     return [(array, call.shapes[name]) for name, array in call.arrays.items()]
 
 
 def kernel_evaluator(kernel: Kernel, subject: EvaluatedProblem, sources: Sources = argument_sources) -> Evaluator:
-    """One kernel for every state, in whatever layout it lies."""
+    """Return an evaluator by one kernel, for any layout."""
     shape, dtype = kernel.shape, subject.dtype
     entries = math.prod(shape)
 
@@ -100,7 +100,7 @@ def kernel_evaluator(kernel: Kernel, subject: EvaluatedProblem, sources: Sources
 def device_evaluator(
     card: Any, kernel: Any, subject: EvaluatedProblem, sources: Sources = argument_sources
 ) -> Evaluator:
-    """One kernel for every state, all of them on the card."""
+    """Return an evaluator by one kernel on a GPU."""
     shape, dtype = kernel.shape, subject.dtype
     entries = math.prod(shape)
 
@@ -129,7 +129,7 @@ def device_evaluator(
 
 
 def _fits(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """What is to be filled on the card, if anything, or an error."""
+    """Return the output array on the GPU, or None; raise an InputError if it does not fit."""
     if out is not None and (not on_card(out) or out.shape != shape or out.dtype != dtype):
         raise InputError(
             f"out is {type(out).__name__} {getattr(out, 'dtype', '')} {getattr(out, 'shape', '')}; expected an "
@@ -141,13 +141,13 @@ def _fits(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 def _fetched_error(card: Any, subject: EvaluatedProblem, call: CheckedCall, result: Any) -> ArmwrightError:
-    """Why a result on the card is not finite."""
+    """Return the error of a result on the GPU that is not finite."""
     arrays = {name: card.fetched(array) for name, array in call.arrays.items()}
     return not_finite(subject, call._replace(arrays=arrays), card.fetched(result))
 
 
 def _good(call: CheckedCall, result: Any) -> Any:
-    """Which states have a finite result of finite numbers; the others become nan."""
+    """Return the flags of states with finite inputs and results; set the others to nan."""
     xp, batch = package(result), len(call.batch)
     good = xp.isfinite(result).all(axis=tuple(range(batch, result.ndim)))
     for name, array in call.arrays.items():
@@ -158,14 +158,14 @@ def _good(call: CheckedCall, result: Any) -> Any:
 
 
 def _unfolded(columns: Any, shape: tuple[int, ...]) -> Any:
-    """Results (states, entries) that lie side by side, as (states, *shape) in the same memory."""
+    """Return results (states, entries) with contiguous states as (states, *shape) in the same memory."""
     states = len(columns)
     axes = (len(shape), *range(len(shape)))
     return columns.T.reshape(*shape, states).transpose(axes)
 
 
 def loop_kernel(backend: Backend, loop: ChainSweep, subject: EvaluatedProblem, loads: tuple[str, ...]) -> Kernel:
-    """The sweeps of a loop along the chain of a robot; without gravity where they are to give columns."""
+    """Return the kernel of a chain loop; without gravity for the mass matrix."""
     robot, dtype = subject.robot, subject.dtype.name
     check_solvable(subject.problem, robot)
     still = replace(robot, gravity=(0.0, 0.0, 0.0)) if loop.columns else robot
@@ -175,7 +175,7 @@ def loop_kernel(backend: Backend, loop: ChainSweep, subject: EvaluatedProblem, l
 
 
 def chain_sources(subject: EvaluatedProblem) -> Sources:
-    """A loop takes q, qd and a third array, zeros where the problem has none, and one wrench per link."""
+    """Return sources for a loop: q, qd, a third array (zeros if the problem has none), and one wrench per link."""
     n, dtype, names = subject.robot.n, subject.dtype, subject.problem.arguments
 
     def sources(call: CheckedCall) -> list[tuple[Array, tuple[int, ...]]]:
@@ -188,7 +188,7 @@ def chain_sources(subject: EvaluatedProblem) -> Sources:
 
 
 def _loads(subject: EvaluatedProblem, call: CheckedCall) -> Array:
-    """The wrenches on the tool and on the links as one per link, in the link frames."""
+    """Return the wrenches on the tool and on the links as one per link, in the link frames."""
     arrays, batch, mechanism = call.arrays, call.batch, subject.robot.mechanism()
     loads = package(*arrays.values()).zeros((*batch, subject.robot.n, 6), subject.dtype)
     if "link_wrenches" in arrays:
@@ -203,14 +203,14 @@ def _loads(subject: EvaluatedProblem, call: CheckedCall) -> Array:
 
 
 def scalar_evaluator(formulation: Formulation, subject: EvaluatedProblem, card: Any = None) -> Evaluator:
-    """The formulation itself, with arrays as scalars: those of NumPy, or on a card those of CuPy."""
+    """Return an evaluator by the formulation itself, with arrays of NumPy or CuPy as scalars."""
     robot, problem, dtype = subject
     check_solvable(problem, robot)
     mechanism = robot.mechanism(float if dtype == np.float64 else np.float32)
 
     def evaluate(call: CheckedCall) -> Any:
         batch = call.batch
-        if card is not None:  # a single state is numbers, as it is anywhere
+        if card is not None:  # one state is numbers everywhere
             move = card.copied if batch else card.fetched
             call = call._replace(arrays={name: move(array) for name, array in call.arrays.items()})
         arrays = call.arrays
@@ -220,7 +220,7 @@ def scalar_evaluator(formulation: Formulation, subject: EvaluatedProblem, card: 
             links = [wrench(arrays["link_wrenches"][..., i, :], batch) for i in range(len(mechanism.solid))]
         columns = [scalars(arrays[name], batch) for name in problem.arguments]
         try:
-            with np.errstate(all="ignore"):  # what overflows or divides by zero is told below
+            with np.errstate(all="ignore"):  # an error below explains overflow and division by zero
                 values = formulation(mechanism, *columns, loads=mechanism.wrenches(tip, links))
                 result = stacked(values, batch, dtype, package(*arrays.values()))
         except (ZeroDivisionError, OverflowError):
@@ -249,7 +249,7 @@ def _filled(out: Any, result: Array, there: bool) -> Array:
 
 
 def not_finite(subject: EvaluatedProblem, call: CheckedCall, result: Array) -> ArmwrightError:
-    """Why a result is not finite: a loop that is apart, a singular matrix or overflow. Raises if the input is not."""
+    """Return the error of a result that is not finite: an open loop, a singular matrix, overflow, or bad input."""
     for name, array in call.arrays.items():
         check_finite(name, array)
     if "q" in call.arrays and (said := unit_length_error(subject.robot, "q", call.arrays["q"])):

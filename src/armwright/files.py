@@ -1,7 +1,7 @@
-"""Files: read if they are regular, and no more of them than a limit; written whole or not at all, and through no link.
+"""Files: regular ones are read up to a limit; written ones are complete or not written at all.
 
-Whoever names a file to be read may be a stranger. Where one is to be written there may be a good one already, which
-must outlive a full disk, a crash and a kill. A link in its place may lead to any file of the user's: it is refused.
+The name of a file may come from a stranger. An existing file must survive a full disk, a crash and a kill of the
+writer. A link in its place may lead to any file of the user, so writing refuses it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import BinaryIO
 from armwright.errors import ModelError
 
 LINK_REFUSED = "it is a link; expected a file, so name what it points to, or remove it"
-"""Why nothing is written there."""
+"""The message for a link in the place of a file."""
 
 PERMISSION_BITS = 0o777
-"""Of a mode that a file keeps: who may read and write it, and not whose rights it lends."""
+"""The bits of a mode that a rewritten file keeps: read, write and execute, not setuid."""
 
 _SYSTEM = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
-"""Links that the system makes, which lead to what a process has open."""
+"""Links of the system to open files of a process."""
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # what Windows does not have is zero
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
@@ -34,7 +34,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 def robot_file(path: str | Path, largest: int) -> bytes:
-    """All of a file that is said to be a robot; a ModelError says why it cannot be read."""
+    """Return the content of a robot file, or raise a ModelError."""
     try:
         return contents(path, largest)
     except OSError as error:
@@ -55,16 +55,17 @@ def missing(path: str | Path, expected: str) -> str:
 
 
 def contents(path: str | Path, largest: int) -> bytes:
-    """All of a regular file. An OSError says that it is missing, a folder, a pipe, a device, or too large.
+    """Return the content of a regular file.
 
-    A pipe would wait for ever, and a device need not end.
+    An OSError tells that it is missing, a folder, a pipe, a device, or too large. A pipe would block, and a device need
+    not end.
     """
     _check(os.stat(path).st_mode, path)
     return _all_of(os.open(path, os.O_RDONLY | _NO_WAIT | _BINARY), path, largest)
 
 
 def _all_of(handle: int, path: str | Path, largest: int) -> bytes:
-    """What a handle reads, which is closed."""
+    """Return the content of a handle and close it."""
     with _regular(handle, path, largest) as file:
         data = file.read(largest + 1)
     _check_size(len(data), path, largest)
@@ -73,7 +74,7 @@ def _all_of(handle: int, path: str | Path, largest: int) -> bytes:
 
 @contextmanager
 def _regular(handle: int, path: str | Path, largest: int) -> Iterator[BinaryIO]:
-    """A file by its handle, which is closed afterwards; an OSError if it is not regular, or too large."""
+    """Open a handle as a file and close it afterwards; an OSError if it is not regular, or too large."""
     with open(handle, "rb") as file:
         info = os.fstat(handle)
         _check(info.st_mode, path)
@@ -88,11 +89,11 @@ def _check_size(size: int, path: str | Path, largest: int) -> None:
 
 
 def write(path: str | Path, content: str | bytes) -> Path:
-    """Write a file beside the old one and rename it: whatever happens on the way, there is the old one or the new one.
+    """Write a file to a temporary name and rename it: at any moment there is the old file or the new one.
 
-    A text is written as UTF-8. A file of this user keeps its mode. One that may not be written to is an error, and so
-    is a link. Pipes and devices are written to as they are. An OSError says why nothing was written, and nothing is
-    left beside; only a process that is killed leaves a hidden file whose name ends in .part.
+    Text is written as UTF-8. A file of this user keeps its mode. A read-only file or a link is an error. Pipes and
+    devices are written in place. An OSError tells why nothing was written, and leaves nothing behind. Only a killed
+    process leaves a hidden file whose name ends in .part.
     """
     data = content.encode() if isinstance(content, str) else content
     place = Path(path)
@@ -106,27 +107,27 @@ def write(path: str | Path, content: str | bytes) -> Path:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror, str(path)) from None  # it names the part, and both of a renaming
+        raise OSError(error.errno, error.strerror, str(path)) from None  # the original names the temporary file
     return Path(path)
 
 
 @dataclass(frozen=True)
 class Directory:
-    """A folder held open. What is done in it stays in it, whoever renames what, and no link in it is followed."""
+    """An open folder. Operations stay in it even if somebody renames it, and follow no links."""
 
     path: Path
     handle: int | None
-    """None where a system has none."""
+    """The handle; None on systems without folder handles."""
 
     def at(self, name: str) -> str:
         return str(self.path / name) if self.handle is None else name
 
     def names(self) -> list[str]:
-        """What is in it, in order."""
+        """Return the sorted names in it."""
         return sorted(os.listdir(self.path if self.handle is None else self.handle))
 
     def mode(self, name: str) -> int | None:
-        """Kind and mode of what has a name, a link being one; None if there is nothing."""
+        """Return the type and mode of a name, without following a link; None if there is nothing."""
         info = self._info(name)
         return None if info is None else info.st_mode
 
@@ -137,24 +138,24 @@ class Directory:
             return None
 
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:
-        """A handle of what is no link."""
+        """Return a handle of a file that is no link."""
         flags |= _NO_LINK | _NO_WAIT | _BINARY
         return os.open(self.at(name), flags, mode, dir_fd=self.handle)
 
     def read(self, name: str, largest: int) -> bytes:
-        """All of a regular file, as `contents` reads it."""
+        """Return the content of a regular file, as `contents` does."""
         with self.reading(name, largest) as file:
             return file.read(largest)
 
     @contextmanager
     def reading(self, name: str, largest: int) -> Iterator[BinaryIO]:
-        """A regular file to be read, of which there is no more than that."""
+        """Open a regular file up to a size."""
         _check(self.mode(name) or stat.S_IFREG, self.path / name)
         with _regular(self.open(name, os.O_RDONLY), self.path / name, largest) as file:
             yield file
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file beside the old one and rename it, as `write` does."""
+        """Write a file to a temporary name and rename it, as `write` does."""
         mode = self._mode_to_keep(name)
         if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
             self._pour(name, data)
@@ -168,17 +169,17 @@ class Directory:
                 self.remove(part)
             raise
         if self.handle is not None:
-            with suppress(OSError):  # the new name on the disk too, where folders can be flushed
+            with suppress(OSError):  # flush the new name too, where possible
                 os.fsync(self.handle)
 
     def remove(self, name: str) -> None:
-        """Remove a file if it is there; of a link the link."""
+        """Remove a file, or a link itself, if there is one."""
         with suppress(FileNotFoundError):
             os.unlink(self.at(name), dir_fd=self.handle)
 
     @contextmanager
     def inside(self, name: str, make: bool = False) -> Iterator[Directory]:
-        """A folder in it, made if it is not there and that is wanted."""
+        """Open a folder in it; `make` creates it."""
         if make:
             with suppress(FileExistsError):
                 os.mkdir(self.at(name), dir_fd=self.handle)
@@ -196,7 +197,7 @@ class Directory:
             os.close(handle)
 
     def _mode_to_keep(self, name: str) -> int:
-        """Kind and mode of what is to be written over, if it may be; 0 if there is nothing, or another user's file."""
+        """Return type and mode of a file to overwrite; 0 if there is none, or it is another user's."""
         info = self._info(name) if name else None
         mode = stat.S_IFDIR if not name else 0 if info is None else info.st_mode
         if stat.S_ISLNK(mode):
@@ -209,7 +210,7 @@ class Directory:
         return 0 if foreign else mode
 
     def _pour(self, name: str, data: bytes) -> None:
-        """All of it into a pipe or a device."""
+        """Write all data into a pipe or a device."""
         try:
             handle = self.open(name, os.O_WRONLY)
         except OSError as error:
@@ -221,7 +222,7 @@ class Directory:
             file.write(data)
 
     def _write_through(self, part: str, data: bytes, mode: int) -> None:
-        """All of it on the disk: a rename that outran its data would leave an empty file behind a crash."""
+        """Write all data to the disk: a rename before its data would leave an empty file after a crash."""
         handle = self.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with open(handle, "wb") as file:
             file.write(data)
@@ -233,7 +234,7 @@ class Directory:
 
 @contextmanager
 def directory(path: str | Path) -> Iterator[Directory]:
-    """A folder that its user has named, by way of links too."""
+    """Open a folder that the user named, through links too."""
     if os.open not in os.supports_dir_fd:
         yield Directory(Path(path), None)
         return

@@ -1,7 +1,8 @@
-"""The front door: a robot, a problem and a formulation become a function of arrays, compiled for a target.
+"""Compiled functions: a robot, a problem and a formulation become a function of arrays for a target.
 
-The formulation is traced with everything known of the robot folded in, and the program is handed to the backend of the
-target. What is too long for that is a compiled loop over the joints, or runs as it is written (`trace.form` decides).
+The formulation is traced with the numbers of the robot folded in; the backend of the target compiles the program. For
+longer robots it is a compiled loop over the joints, or the formulation with arrays as scalars
+(`trace.evaluation_strategy`).
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ from armwright.trace.cheapest import cheapest
 from armwright.trace.evaluation_strategy import EvaluationStrategy, strategy_of, too_long_message
 from armwright.trace.tracing import Traced, TraceRequest, trace
 
-_MANY_STATES = 16384  # from here on all cores are used unless told otherwise
+_MANY_STATES = 16384  # by default all cores are used from here on
 
 
 Wrenches: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
-"""One for each link, or those of some frames by their names."""
+"""Wrenches for each link, or for some frames by name."""
 
 
 class Function:
@@ -67,7 +68,7 @@ class Function:
         )
         self._subject = EvaluatedProblem(robot, record, self.dtype)
         self.arguments = (*record.arguments, *vary)
-        # a varied parameter of one number has no axis of its own
+        # a varied parameter of one number has no axis
         sizes = {name: () if size == 1 else (size,) for name, size in parameter_sizes(robot, vary).items()}
         lengths = {**dict.fromkeys(record.arguments, (robot.n,)), "q": (robot.nq,)}
         self._shapes: dict[str, tuple[int, ...]] = {n: sizes.get(n, lengths.get(n, ())) for n in self.arguments}
@@ -117,12 +118,12 @@ class Function:
         threads: int | None = None,
         raises: bool = True,
     ) -> Array | tuple[Array, Array]:
-        """The result for one state or for every state of a batch.
+        """Return the result for one state or for every state of a batch.
 
-        `tip_wrench` and `link_wrenches` are as those of a robot. `out` is an array to fill; `threads` is how many to
-        use (by default one, or all cores for a large batch). The result of a state depends on nothing but that state.
-        One that is not finite is an error that names the state; with `raises=False` it is nan, and a second array says
-        which states are good.
+        `tip_wrench` and `link_wrenches` are those of the methods of a robot. `out` is an array to fill. `threads` is
+        the number of threads, by default one, or all cores for a large batch. The result of a state depends on that
+        state only. A result that is not finite raises an error that names the state. With `raises=False` it is nan, and
+        a second array has True for good states.
         """
         if self._card is not None and any(map(on_card, (*state, tip_wrench, *_parts(link_wrenches), out))):
             there: Array = self._there(state, _loads(tip_wrench, link_wrenches), out, threads, raises)
@@ -136,7 +137,7 @@ class Function:
 
     @cached_property
     def single(self) -> Callable[..., Array]:
-        """The function without options: fastest for one state given as plain arrays, the same for everything else."""
+        """This function without options: fastest for one state given as plain arrays, the same otherwise."""
         if self._form is not EvaluationStrategy.STRAIGHT:
             return self._any_layout
         made: Callable[..., Array] = self._kernel(()).single(self._any_layout)
@@ -147,7 +148,7 @@ class Function:
         return done if done is not None else self._checked(state, {}, out, threads)
 
     def _quick(self, state: tuple[ArrayLike, ...], out: Array | None, threads: int | None) -> Array | None:
-        """The commonest batch, arrays (states, n) of the right type, with little overhead; None for any other."""
+        """Compute the commonest batch, arrays (states, n) of the right type, with little overhead; else None."""
         dtype, first = self.dtype, state[0] if state else None
         if (
             not self._one_kernel
@@ -176,11 +177,11 @@ class Function:
             return None
         shares = _default_threads(shape[:1]) if threads is None else threads
         finite = kernel.run(state, view, shares)  # type: ignore[arg-type]
-        return result if finite else None  # what is wrong is found, and told, on the other path
+        return result if finite else None  # the other path finds the fault and raises
 
     @cached_property
     def _one_kernel(self) -> bool:
-        """Whether a kernel has the arguments of the problem for its own."""
+        """True if one kernel has exactly the arguments of the problem."""
         loop = self._record.chain_sweep if self._form is EvaluationStrategy.LOOP else None
         return self._form is EvaluationStrategy.STRAIGHT or (
             loop is not None and (loop.columns or loop.sweeps == self._record.name)
@@ -192,7 +193,7 @@ class Function:
 
     @property
     def _solves(self) -> bool:
-        """Whether systems of equations are solved in a loop."""
+        """True if linear systems are solved in a loop."""
         return self.robot.n >= backend(self.target).solve_loop_size
 
     def _traced(self, loads: tuple[str, ...], looped: bool) -> Traced:
@@ -201,7 +202,7 @@ class Function:
 
     @property
     def formulation(self) -> Formulation:
-        """The one that was asked for, or the cheapest for this robot; of a large one what is written for it."""
+        """The requested formulation, or the cheapest for this robot; for a large robot the one of its loop."""
         if self._wanted is not None:
             return self._wanted
         if self._form is EvaluationStrategy.STRAIGHT:
@@ -217,7 +218,7 @@ class Function:
         return program if program.equations is None else self._traced((), looped=False).program
 
     def program_under(self, wrenches: Sequence[str]) -> Program:
-        """The same as straight code with wrenches as further arguments, "tip_wrench" or "link_wrenches", after all."""
+        """Return the straight code with wrenches, "tip_wrench" or "link_wrenches", as further arguments."""
         self._check_wrenches(wrenches)
         return self._traced(tuple(wrenches), looped=False).program if wrenches else self.program
 
@@ -229,7 +230,7 @@ class Function:
 
     @property
     def operations(self) -> OperationCount:
-        """What one evaluation costs once everything known of this robot is folded away."""
+        """The operations of one evaluation, with the numbers of the robot folded in."""
         program = self._plain.program
         return count(program.outputs) + solving(program.equations)
 
@@ -242,7 +243,7 @@ class Function:
 
     @property
     def kernel(self) -> Kernel:
-        """What computes states from the arguments alone, for who calls it without this object."""
+        """The kernel of the arguments alone, for callers without this object."""
         if not self._one_kernel:
             raise InputError(self._too_long(f"{self.problem} is one kernel"))
         return self._kernel(())
@@ -264,7 +265,7 @@ class Function:
     def _there(
         self, state: tuple[Any, ...], wrenches: dict[str, Any], out: Any, threads: int | None, raises: bool
     ) -> Any:
-        """A call with arrays on the card: its result is there, too, as one of the package they are of."""
+        """Call with arrays on a GPU; the result is an array of the same package."""
         card = self._card
         assert card is not None
         card.check_written(out)
@@ -279,7 +280,7 @@ class Function:
 
     @cached_property
     def _card(self) -> Any:
-        """Where arrays may be besides NumPy's, if anywhere."""
+        """The device of arrays besides NumPy's, or None."""
         return backend(self.target).device
 
     def _checked(
@@ -324,7 +325,7 @@ class Function:
         return self._evaluators[loads, there]
 
     def _made_evaluator(self, loads: tuple[str, ...], card: Any) -> Evaluator:
-        """How a call is evaluated; one with arrays on a card, there."""
+        """Return the evaluator of a call; with a card, for arrays on it."""
         if self._form is EvaluationStrategy.WRITTEN:
             if self.vary:
                 raise InputError(self._too_long("parameters can vary"))
@@ -342,18 +343,18 @@ class Function:
 
 
 def _loads(tip_wrench: ArrayLike | None, link_wrenches: Wrenches | None) -> dict[str, Any]:
-    """The wrenches that are given, by name."""
+    """Return the wrenches that are not None, by name."""
     given = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
     return {name: wrench for name, wrench in given.items() if wrench is not None}
 
 
 def _parts(wrench: Any) -> tuple[Any, ...]:
-    """The arrays of wrenches by name, or the one array that they are."""
+    """Return the arrays of wrenches by name, or the one array."""
     return tuple(wrench.values()) if isinstance(wrench, Mapping) else (wrench,)
 
 
 def _taken(card: Any, wrench: Any) -> Any:
-    """Wrenches as arrays of CuPy, those that are on the card."""
+    """Return wrenches as arrays of CuPy if they are on a GPU."""
     return {name: card.taken(x) for name, x in wrench.items()} if isinstance(wrench, Mapping) else card.taken(wrench)
 
 
@@ -370,17 +371,16 @@ def compile(  # noqa: A001  (the public name is aw.compile)
     vary: Sequence[str] = (),
     frame: str | None = None,
 ) -> Function:
-    """The given problem of the given robot as a function of arrays.
+    """Compile a problem of a robot and return it as a function of arrays.
 
     problem      {problems}
-    formulation  a name from `formulations(problem)`; by default whichever takes the fewest operations for this robot
-    target       "cpu"; "cuda", an NVIDIA card: arrays of CuPy, PyTorch and JAX that lie there are read where they are,
-                 and so are results; or "python": the interpreter that says what compiled code must compute
+    formulation  a name of `formulations(problem)`; by default the one with the fewest operations for this robot
+    target       "cpu"; "cuda", an NVIDIA GPU, which takes and returns arrays of CuPy, PyTorch and JAX;
+                 "python", the interpreter that defines the results; or the name of a registered backend
     dtype        "float64" or "float32"
-    vary         robot parameters that stay open and are further arguments, in this order: "payload.mass", "gravity",
-                 "<link>.com", "<joint>.viscous", ... (`armwright.model.robot_parameters` lists them)
-    frame        the name of the frame (`robot.frame_names`) that poses, Jacobians and tip wrenches are of; by default
-                 the tool
+    vary         robot parameters that are further arguments, in this order: "payload.mass", "gravity", "<link>.com",
+                 "<joint>.viscous", ... (`armwright.model.robot_parameters` lists them)
+    frame        the frame (`robot.frame_names`) of poses, Jacobians and tip wrenches; by default the tool
     """
     if not isinstance(robot, Description):
         raise InputError(f"compile got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
@@ -395,7 +395,7 @@ def compile(  # noqa: A001  (the public name is aw.compile)
 
 
 def _dtype(dtype: Any, target: str) -> str:
-    """The name of a kind of numbers that the target computes with."""
+    """Return the name of a dtype of the target."""
     known = backend(target).dtypes
     try:
         name: str = np.dtype(dtype).name
@@ -407,7 +407,7 @@ def _dtype(dtype: Any, target: str) -> str:
 
 
 def _listed() -> str:
-    """Every problem with its arguments, for the docstring of `compile`."""
+    """Return every problem with its arguments, for the docstring of `compile`."""
     return "\n                 ".join(
         f"{p.name}{f'[{p.indexed}]' if p.indexed else ''} ({', '.join(p.arguments)}): {p.about}"
         for p in PROBLEMS.values()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Raise a KeyboardInterrupt that comes meanwhile at the end of the block, not inside it.
+    """Delay a KeyboardInterrupt to the end of the block.
 
     Only the main thread receives signals, and only Python's own handler is replaced: elsewhere the block just runs.
     """

@@ -1,4 +1,4 @@
-"""Which entries of a state are what: positions, velocities, what a law remembers, and sums that are carried along."""
+"""The layout of a state: positions, velocities, the memory of a law, and integrals that are carried along."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from armwright.algebra import Array
 from armwright.lazy import cached_property
 
 CARRIED = ("work", "losses")
-"""What the torques have put in and what friction has taken: sums that the motion does not depend on."""
+"""The energies that torques have put in and friction has taken: integrals that do not affect the motion."""
 
 IMPULSE = 6
-"""Entries of what acts on a free robot from outside, but for its weight, summed over time: of force, then of moment."""
+"""The entries of the integral of external force and moment on a free robot, without its weight."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Named parts one after the other, each of some entries; the first `controlled` entries count in an error.
+    """Named parts in order, each with its number of entries; the first `controlled` entries count in an error.
 
     `unit_vectors` are slices (begin, end) of unit length: a quaternion, or cosine and sine of an angle.
     """
@@ -38,13 +38,14 @@ class Layout:
         unit_vectors: tuple[tuple[int, int], ...] = (),
         free: bool = False,
     ) -> Layout:
-        """Of a robot under a law: q, qd, what the law remembers, work and losses, and the impulse if it is free."""
+        """Return the layout of a robot under a law: q, qd, memory, work and losses, and the impulse if it is free."""
         moving = (("q", positions), ("qd", velocities), ("memory", memory))
         parts = (*moving, *((name, 1) for name in CARRIED), ("impulse", IMPULSE if free else 0))
         return cls(parts, positions + velocities + memory, unit_vectors)
 
     @property
     def size(self) -> int:
+        """The number of entries."""
         return sum(size for _, size in self.parts)
 
     @cached_property
@@ -58,16 +59,16 @@ class Layout:
         return self.parts[-len(CARRIED) - 1 :]
 
     def __getitem__(self, name: str) -> slice:
-        """Where a part stands."""
+        """Return the slice of a part."""
         return self._slices[name]
 
     def split(self, y: Array) -> dict[str, Array]:
-        """The parts of a state, or of many (..., size), without copying; those of one sum have no axis of their own."""
+        """Return the parts of states (..., size) as views; work and losses have no axis."""
         parts = {name: y[..., place] for name, place in self._slices.items()}
         return {name: part[..., 0] if name in CARRIED else part for name, part in parts.items()}
 
     def unit(self, y: Array) -> Array:
-        """States (..., size) with every quaternion in them of unit length: those that were given, if there is none."""
+        """Return states (..., size) with normalised unit vectors; the same array if there are none."""
         if self.unit_vectors:
             y = y.copy()
         for begin, end in self.unit_vectors:
@@ -76,7 +77,7 @@ class Layout:
         return y
 
     def joined(self, parts: Mapping[str, Array], shape: tuple[int, ...] = ()) -> Array:
-        """A state (*shape, size) of the given parts; those that are missing are zero."""
+        """Return a state (*shape, size) of the parts; missing ones are zero."""
         y = np.zeros((*shape, self.size))
         for name, part in parts.items():
             y[..., self[name]] = part

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class cached_property(functools.cached_property[T]):  # noqa: N801  (it is used as the one it replaces)
-    """As that of later Pythons: two threads may both compute it, and one result is kept."""
+class cached_property(functools.cached_property[T]):  # noqa: N801  (named like the one it replaces)
+    """The property of later Pythons: two threads may both compute it, and one result is kept."""
 
     def __init__(self, func: Callable[[Any], T]) -> None:
         super().__init__(func)

@@ -1,11 +1,11 @@
-"""From one position to another where q is no vector: the velocity that leads there in one second, and back.
+"""Differences and motions of positions that are no vectors: the velocity from one to another in one second, and back.
 
     difference(q0, q1) = v      moved(q0, v) = q1
 
-Of a joint whose position is a number v is the difference. Of a ball it is the rotation vector, of a free or planar
-joint the twist of the screw motion from one pose to the other, in the axes of the body, linear before angular: what
-Pinocchio's `difference` and `integrate` give. Over any scalar, so that laws compile: an arc tangent is a series, after
-its angle has been halved a few times.
+For a joint whose position is a number, v is the difference. For a ball it is the rotation vector; for a free or planar
+joint it is the twist of the screw motion between the poses, in body axes, linear before angular. This is what
+Pinocchio's `difference` and `integrate` return. It works over any scalar, so laws compile: an arc tangent is a series,
+after the angle has been halved a few times.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Quaternion: TypeAlias = tuple[Vector, Scalar]
 sqrt = elementary("sqrt")
 
 ATAN_HALVINGS = 3
-"""Of an angle of at most a right angle, before the series of the arc tangent."""
+"""Halvings of an angle, at most a right angle, before the series of the arc tangent."""
 
 ATAN_TERMS = 12
-"""Of that series: the next one is below rounding."""
+"""The terms of that series: the next is below rounding."""
 
 SQUARE_OFFSET = 1e-60
-"""Added to squares that are divided by, so that no angle is too small; what it changes is below all rounding."""
+"""A number added to squares in denominators, so that zero angles work; its effect is below rounding."""
 
 
 def difference(balls: Sequence[Ball], q0: Entries, q1: Entries) -> list[Scalar]:
-    """The velocity, as many entries as there are freedoms, that leads from q0 to q1 in one second."""
+    """Return the velocity, one entry per freedom, that leads from q0 to q1 in one second."""
     result: list[Scalar] = []
     place = 0
     for ball in balls:
@@ -45,7 +45,7 @@ def difference(balls: Sequence[Ball], q0: Entries, q1: Entries) -> list[Scalar]:
 
 
 def moved(balls: Sequence[Ball], q: Entries, v: Entries) -> list[Scalar]:
-    """The position, as many entries as q has, to which the velocity v leads from q in one second."""
+    """Return the position to which the velocity v leads from q in one second."""
     result: list[Scalar] = []
     k = 0
     for ball in balls:
@@ -57,7 +57,7 @@ def moved(balls: Sequence[Ball], q: Entries, v: Entries) -> list[Scalar]:
 
 
 def _per_sine(w: Scalar, square: Scalar) -> Scalar:
-    """a / sin(a) by w = cos(a), which is not below zero, and the square of sin(a)."""
+    """Return a / sin(a) from w = cos(a) >= 0 and the square of sin(a)."""
     ratio: Scalar = 1
     for _ in range(ATAN_HALVINGS):
         w = sqrt((1 + w) * 0.5)
@@ -71,7 +71,7 @@ def _per_sine(w: Scalar, square: Scalar) -> Scalar:
 
 
 def _upward(x: Scalar) -> Scalar:
-    """1, or -1 where x is below zero."""
+    """Return 1, or -1 where x is below zero."""
     return sign(sign(x) + 0.5)
 
 
@@ -86,13 +86,13 @@ def _turn(entries: Entries) -> Quaternion:
 
 
 def _between(q0: Entries, q1: Entries) -> Quaternion:
-    """The rotation from one quaternion to the other, in the axes of the body."""
+    """Return the rotation from one quaternion to the other, in body axes."""
     v, w = _turn(q0)
     return _times((-v, w), _turn(q1))
 
 
 def _logarithm(turn: Quaternion) -> tuple[Vector, Scalar]:
-    """The rotation vector r of a quaternion, and (1 - a cot(a)) / r.r with a half of its length."""
+    """Return the rotation vector r of a quaternion, and (1 - a cot(a)) / r.r with a half of its length."""
     up = _upward(turn[1])
     v, w = turn[0] * up, turn[1] * up
     factor = _per_sine(w, v.dot(v))
@@ -101,20 +101,20 @@ def _logarithm(turn: Quaternion) -> tuple[Vector, Scalar]:
 
 
 def _twist(position: Vector, turn: Quaternion) -> list[Scalar]:
-    """The screw motion to a pose: log of SE(3)."""
+    """Return the twist of the screw motion to a pose: log of SE(3)."""
     rotation, more = _logarithm(turn)
     bent = rotation.cross(position)
     return [*(position - bent * 0.5 + rotation.cross(bent) * more), *rotation]
 
 
 def _pose(linear: Vector, rotation: Vector) -> tuple[Vector, Quaternion]:
-    """Where a screw motion leads: exp of SE(3)."""
+    """Return the pose after a screw motion: exp of SE(3)."""
     square = rotation.dot(rotation) + SQUARE_OFFSET
     angle = sqrt(square)
     sine, cosine = sin(angle * 0.5) / angle, cos(angle * 0.5)
     bent = rotation.cross(linear)
     more = (1 - 2 * sine * cosine) / square
-    up = _upward(cosine)  # of the two quaternions the nearer one
+    up = _upward(cosine)  # the nearer of the two quaternions
     return linear + bent * (2 * sine * sine) + rotation.cross(bent) * more, (rotation * (sine * up), cosine * up)
 
 
@@ -130,7 +130,7 @@ def _free_moved(q: Entries, v: Entries) -> list[Scalar]:
 
 
 def angle_of(c: Scalar, s: Scalar) -> Scalar:
-    """The angle of a cosine and a sine, within half a turn."""
+    """Return the angle of a cosine and a sine, within half a turn."""
     up = _upward(c)
     return _per_sine(c * up, s * s) * s * up + (1 - up) * (math.pi / 2) * _upward(s)
 
@@ -151,17 +151,17 @@ def _planar_moved(q: Entries, v: Entries) -> list[Scalar]:
 
 
 def rotation_between(q0: Entries, q1: Entries) -> list[Scalar]:
-    """The rotation vector from one quaternion to the other, at most half a turn long, in the axes of the body."""
+    """Return the rotation vector between two quaternions, at most half a turn, in body axes."""
     return list(_logarithm(_between(q0, q1))[0])
 
 
 def curvature_factor(q0: Entries, q1: Entries) -> Scalar:
-    """The factor of r x (r x d) in the growth of the rotation vector r between two quaternions, turned by d."""
+    """Return the factor of r x (r x d) in the rate of the rotation vector r between two quaternions, rotated by d."""
     return _logarithm(_between(q0, q1))[1]
 
 
 def quaternion_of(rotation: Vector) -> list[Scalar]:
-    """The quaternion (x, y, z, w) of a rotation vector."""
+    """Return the quaternion (x, y, z, w) of a rotation vector."""
     vector, w = _pose(ZERO, rotation)[1]
     return [*vector, w]
 
@@ -176,11 +176,11 @@ DIFFERENCES: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
     "free": _free_apart,
     "planar": _planar_apart,
 }
-"""How such a joint has to move, from some entries of q to others."""
+"""The velocity between two positions of a joint, by joint type."""
 
 MOTIONS: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
     "ball": _ball_moved,
     "free": _free_moved,
     "planar": _planar_moved,
 }
-"""Where such a joint is afterwards."""
+"""The position after a velocity, by joint type."""

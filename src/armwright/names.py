@@ -1,6 +1,6 @@
-"""Names and numbers as they are shown.
+"""Names and numbers for display.
 
-Whatever a terminal or a page would obey in a name instead of showing it is written out; what is only rounding is 0.
+Characters that would control a terminal or a page are escaped; a number that is only rounding is shown as 0.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import unicodedata
 
 CONTROL_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Categories of characters that are orders, halves of characters, or end a line."""
+"""Categories of control characters, surrogates and line separators."""
 
 DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that turn the direction of what follows, and so show a name as another."""
+"""Characters that change the direction of text, and so make a name look like another."""
 
 
 def shown(name: object) -> str:
-    """A name in one line, with escapes, line breaks and turns of direction written out, such as \\x1b."""
+    """Return a name in one line, with control characters, line breaks and direction marks escaped, such as \\x1b."""
     text = str(name)
     if text.isprintable():
         return text
@@ -25,7 +25,7 @@ def shown(name: object) -> str:
 
 
 def shown_lines(text: object) -> str:
-    """A text of several lines with everything but the line breaks as in `shown`."""
+    """Return a text of several lines, each as by `shown`."""
     return "\n".join(map(shown, str(text).split("\n")))
 
 
@@ -34,9 +34,9 @@ def _written(character: str) -> str:
 
 
 PRINT_ROUNDING = 1e-12
-"""Below this a number of order one is rounding, and its digits mean nothing."""
+"""The size below which a number of order one is rounding."""
 
 
 def tidy(x: float, form: str = ".1e") -> str:
-    """A number as it is printed: 0 where it is only rounding."""
+    """Return a number as text: 0 if it is only rounding."""
     return "0" if abs(x) < PRINT_ROUNDING else format(x, form)

@@ -1,4 +1,4 @@
-"""Tables and boxes for notebooks: every element has its own style, so that nothing leaks into the page around it."""
+"""Tables and boxes for notebooks; every element has inline styles, so that none leak into the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BAD = "color:#d92d20"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], beyond: Iterable[tuple[int, int]] = ()) -> str:
-    """A table as HTML; cells (row, column) that are `beyond` a limit are marked."""
+    """Return a table as HTML; cells (row, column) in `beyond` are marked."""
     marked = set(beyond)
     head = "".join(f'<th style="{_HEAD}">{_text(name)}</th>' for name in heads)
     body = ""
@@ -27,13 +27,13 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], beyond: Iterab
 
 
 def lines(text: str, bad: bool = False) -> str:
-    """Lines of text as they stand."""
+    """Return lines of text as HTML, unchanged."""
     style = f"margin:2px 0;white-space:pre-wrap{';' + _BAD if bad else ''}"
     return f'<div style="{style}">{html.escape(shown_lines(text))}</div>'
 
 
 def box(title: str, *parts: str) -> str:
-    """Parts that are HTML already, beside each other under a title."""
+    """Return parts of HTML side by side under a title."""
     inner = "".join(f"<div>{part}</div>" for part in parts if part)
     head = f'<div style="font:600 14px system-ui,sans-serif">{_text(title)}</div>'
     return f'<div>{head}<div style="{_BOX}">{inner}</div></div>'

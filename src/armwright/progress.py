@@ -1,8 +1,8 @@
-"""How far long work is: whoever computes counts its steps off, and whoever waits is told which part is done.
+"""Progress of long work: the work reports its share, and a listener receives it.
 
-for method in counted_off(methods): ...        # in the room that works; costs nothing where nobody listens
-with part(0.2, 0.9): ...                       # what is within leads from a fifth of it to nine tenths
-with listening(tell): work()                   # tell(0.25) where a quarter is done
+    for method in tracked(methods): ...            # in the code that works; free without a listener
+    with progress_part(0.2, 0.9): ...              # the block leads from a fifth of the work to nine tenths
+    with progress_reported(report): work()         # calls report(0.25) after a quarter
 
 Steps within a step are parts of it.
 """
@@ -18,14 +18,14 @@ Item = TypeVar("Item")
 ProgressCallback = Callable[[float], None]
 
 _listening: ContextVar[tuple[ProgressCallback, float, float] | None] = ContextVar("listening", default=None)
-"""Who is told, and from which part of the whole to which the work under way leads."""
+"""The callback, and the shares of the whole at the begin and the end of the current work."""
 
 
 @contextmanager
-def progress_reported(tell: ProgressCallback | None) -> Iterator[None]:
-    """Tell how far the work within is; None for work of which nobody is to hear."""
+def progress_reported(report: ProgressCallback | None) -> Iterator[None]:
+    """Report the progress of the block to a callback; None for no reports."""
     outer = _listening.get()
-    _listening.set(None if tell is None else (tell, 0.0, 1.0))
+    _listening.set(None if report is None else (report, 0.0, 1.0))
     try:
         yield
     finally:
@@ -33,7 +33,7 @@ def progress_reported(tell: ProgressCallback | None) -> Iterator[None]:
 
 
 def progress_callback() -> ProgressCallback | None:
-    """Who is told which part of the work under way is done; None if nobody is."""
+    """Return the callback of the current work, or None."""
     if (now := _listening.get()) is None:
         return None
     tell, low, high = now
@@ -42,7 +42,7 @@ def progress_callback() -> ProgressCallback | None:
 
 @contextmanager
 def progress_part(begin: float, end: float) -> Iterator[None]:
-    """The work within leads from one share of the work under way to another."""
+    """Let the block lead from one share of the current work to another."""
     outer = _listening.get()
     if outer is None:
         yield
@@ -59,7 +59,7 @@ def progress_part(begin: float, end: float) -> Iterator[None]:
 
 
 def tracked(items: Iterable[Item]) -> Iterator[Item]:
-    """The same one after the other, each of which is an equal part of the work."""
+    """Yield the items; each is an equal part of the work."""
     outer = _listening.get()
     if outer is None:
         yield from items

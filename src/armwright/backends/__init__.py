@@ -1,1 +1,1 @@
-"""A graph made to run: each backend takes a `Program` and knows nothing of robots."""
+"""Backends, which run a `Program` and know nothing of robots."""

@@ -223,7 +223,7 @@ COMPILE_LOCK = threading.RLock()
 """Held during compilation. A process that forks waits for it, as its child could not finish a compilation.
 
 Compilation may log, so a fork must acquire this lock before that of the logging module: fork handlers run in the
-reverse order of their registration. Modules that register handlers of their own, such as thread pools, are imported
+reverse order of their registration. Modules with such handlers, as thread pools, are imported
 first: one imported while a fork waits would release a lock that it has not acquired.
 """
 

@@ -1,4 +1,4 @@
-"""The interpreter as a backend: what every other one must compute, at the speed of NumPy."""
+"""The interpreter as a backend: the definition of all backends, at the speed of NumPy."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from armwright.layout import Layout
 
 
 def interpreted_outputs(program: Program, arrays: Sequence[Array]) -> list[Any]:
-    """The outputs of a program, arrays of one number per state, from arrays (states, entries)."""
+    """Return the outputs of a program, arrays of one number per state, from arrays (states, entries)."""
     values = {
         str(symbol.key): array[:, k]
         for (_, symbols), array in zip(program.arguments, arrays, strict=True)
         for k, symbol in enumerate(symbols)
     }
-    with np.errstate(all="ignore"):  # the result says what is not finite
+    with np.errstate(all="ignore"):  # the result shows what is not finite
         return interpret(program.outputs, values, arrays[0].dtype.type)
 
 
 class InterpretedKernel(BasicKernel):
-    """One program."""
+    """One program, computed node by node."""
 
     def __init__(self, program: Program, dtype: str) -> None:
         self.shape, self.dtype, self._program = program.shape, np.dtype(dtype), program
@@ -59,8 +59,8 @@ class InterpretedKernel(BasicKernel):
     def source(self) -> str:
         return listing(self._program.outputs)
 
-    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        return ask
+    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        return fallback
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         if self._program.integration is not None:
@@ -162,7 +162,7 @@ def _stacked(values: list[Any], like: Array) -> Array:
 
 
 def solve_equations(left: Equations, outputs: Array) -> Array:
-    """The results of a program from its outputs (entries, states), by its equations."""
+    """Return the results of a program from its outputs (entries, states), by its equations."""
     n, lower = left.n, left.lower
     minus = outputs[left.inverse : left.inverse + n]
     X = outputs[: left.inverse].reshape(left.matrices, n, n, -1).copy()
@@ -187,8 +187,8 @@ class InterpretedLoop(BasicKernel):
         steps = ((k, kind, sweep.steps[kind]) for k, sweep in enumerate(self._rolled.sweeps) for kind in CHAIN_JOINTS)
         return "\n".join(f"sweep {k}, {kind}\n{listing(step.outputs)}" for k, kind, step in steps)
 
-    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        return ask
+    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        return fallback
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         rolled, tables, states, begin = self._rolled, self._tables, len(out), 0
@@ -215,7 +215,7 @@ class InterpretedLoop(BasicKernel):
 
 
 class InterpretedRollout(HostRollout):
-    """Rollouts one after the other, each by the steps of `integrate.runge_kutta`."""
+    """Rollouts in turn, each by the steps of `integrate.runge_kutta`."""
 
     width = 1
 
@@ -237,7 +237,7 @@ class InterpretedRollout(HostRollout):
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         travel = self._fixed if self._steps.error is None else self._adaptive
-        with np.errstate(all="ignore"):  # what is not finite is told by `state` or by the records
+        with np.errstate(all="ignore"):  # `stop_reason` and the records show what is not finite
             for i in range(rollouts):
                 state = fields["stop_reason"][i]
                 if state == ENDED_BY_EVENT:
@@ -246,7 +246,7 @@ class InterpretedRollout(HostRollout):
                     travel(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
 
     def _of(self, program: Program, fields: Mapping[str, Any], i: int) -> Callable[..., Array]:
-        """A program as a function of time and state of one rollout."""
+        """Return a program as a function of time and state of one rollout."""
         opened = [fields["p"][None, :, i]] if len(program.sizes) > 2 else []
 
         def call(*given: Any) -> Array:
@@ -257,14 +257,14 @@ class InterpretedRollout(HostRollout):
         return call
 
     def _scheme(self, fields: Mapping[str, Any], i: int) -> RungeKuttaStepper:
-        """The method applied to the derivative of one rollout."""
+        """Return the method applied to the derivative of one rollout."""
         _, scalars = state("y", np.zeros(1, self.dtype))
         project = self._layout.unit if self._layout.unit_vectors else no_projection
         made = RungeKuttaStepper if self._program.sizes[0] == 1 else IncrementStepper
         return made(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
 
-    def _watched(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.Watch | None:
-        """Whoever looks for the events of one rollout."""
+    def _event_detector(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.Watch | None:
+        """Return the event detector of one rollout, or None."""
         if self._watch is None or fields["event"][i]:
             return None
         values = self._of(self._watch.program, fields, i)
@@ -279,10 +279,10 @@ class InterpretedRollout(HostRollout):
         _, scalars = state("y", np.zeros(1, self.dtype))
         return events.Watch(listed, scalars, t, y)
 
-    def _passed(
+    def _ended_by_event(
         self, watch: events.Watch | None, step: events.IntegrationStep, fields: Mapping[str, Any], i: int
     ) -> bool:
-        """Whether an event ends a rollout within a step: then it is there from now on."""
+        """Return True if an event ends a rollout within a step; store the state of the event."""
         try:
             found, ended_by = watch.passed(step) if watch is not None else ([], [])
         except IntegrationError:
@@ -293,8 +293,8 @@ class InterpretedRollout(HostRollout):
             fields["y"][:, i], fields["t"][i] = found[-1].y, found[-1].t
         return bool(ended_by)
 
-    def _measured(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> Callable[[float, Array], None]:
-        """Whoever measures one rollout at its records, after having looked where it begins."""
+    def _record_measure(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> Callable[[float, Array], None]:
+        """Return a function that measures one rollout at its records, after a measurement at its start."""
         gauge, totals = self._gauge, fields["totals"][:, i]
         if gauge is None or not gauge.at_records:
             return lambda t, y: None
@@ -314,8 +314,8 @@ class InterpretedRollout(HostRollout):
 
         return look
 
-    def _stepped(self, fields: Mapping[str, Any], i: int) -> Callable[[float, Array, float, Array], None]:
-        """Whoever measures one rollout in its steps, each given by where it begins and ends."""
+    def _step_measure(self, fields: Mapping[str, Any], i: int) -> Callable[[float, Array, float, Array], None]:
+        """Return a function that measures one rollout in a step from its start to its end."""
         gauge = self._gauge
         if gauge is None or gauge.within is None:
             return lambda *step: None
@@ -330,20 +330,20 @@ class InterpretedRollout(HostRollout):
 
         return look
 
-    def _goals(self, fields: Mapping[str, Any], i: int) -> list[float]:
-        """The times of the records of one rollout."""
+    def _record_times(self, fields: Mapping[str, Any], i: int) -> list[float]:
+        """Return the times of the records of one rollout."""
         goals: list[float] = (fields["times"] + fields["start_offset"][i]).tolist()
         return goals
 
     def _row(self, fields: Mapping[str, Any], r: int) -> int:
-        """Where record r is kept."""
+        """Return the index of the stored record r."""
         return r if fields["rows"] else 0
 
     def _fixed(self, scheme: RungeKuttaStepper, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
-        """In as many equal steps as `substeps` says."""
-        watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
-        stepped = self._stepped(fields, i)
-        for r, (goal, count) in enumerate(zip(self._goals(fields, i), fields["substeps"].tolist(), strict=True)):
+        """Take `substeps` equal steps between records."""
+        watch, look = self._event_detector(fields, i, t, y), self._record_measure(fields, i, t, y)
+        stepped = self._step_measure(fields, i)
+        for r, (goal, count) in enumerate(zip(self._record_times(fields, i), fields["substeps"].tolist(), strict=True)):
             h = (goal - t) / count
             for k in range(count):
                 now = t + k * h
@@ -353,7 +353,7 @@ class InterpretedRollout(HostRollout):
                 first = scheme.slope(now, y, np.empty_like(y))
                 slopes = scheme.stages(now, y, h, first)
                 end = y * np.nan if slopes is None else scheme.project(y + h * scheme.b.dot(slopes))
-                if self._passed(watch, scheme.step(now, y, first, now + h, end), fields, i):
+                if self._ended_by_event(watch, scheme.step(now, y, first, now + h, end), fields, i):
                     stepped(now, y, float(fields["t"][i]), fields["y"][:, i])
                     look(float(fields["t"][i]), fields["y"][:, i])
                     fields["records"][self._row(fields, r) :, :, i] = fields["y"][:, i]
@@ -365,20 +365,20 @@ class InterpretedRollout(HostRollout):
         fields["y"][:, i], fields["t"][i] = y, t
 
     def _adaptive(self, scheme: RungeKuttaStepper, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
-        """In as many steps as it needs for its error to stay below the tolerance."""
+        """Take as many steps as the error estimate needs."""
         option = dict(zip(STEP_OPTIONS, fields["options"].tolist(), strict=True))
         norm = mean_square(scheme.scalars, option["rtol"], option["atol"], self._layout.controlled)
         rule = StepRule(Gains(**{name: option[name] for name in STEP_OPTIONS[3:]}), norm, order=1)
         rule.before, rule.held = float(fields["previous_error"][i]), bool(fields["rejected_last"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
-        watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
-        stepped = self._stepped(fields, i)
-        for r, goal in enumerate(self._goals(fields, i)):
+        watch, look = self._event_detector(fields, i, t, y), self._record_measure(fields, i, t, y)
+        stepped = self._step_measure(fields, i)
+        for r, goal in enumerate(self._record_times(fields, i)):
             adaptive.max_steps = scheme.counts.accepted + (scheme.counts.rejected or 0) + fields["limit"]
             try:
                 for step in adaptive.steps(t, y, [goal]):
                     t, y = step.t_end, step.y_end
-                    over = self._passed(watch, step, fields, i)
+                    over = self._ended_by_event(watch, step, fields, i)
                     if over:
                         t, y = float(fields["t"][i]), fields["y"][:, i].copy()
                     if not fields["stop_reason"][i] or over:

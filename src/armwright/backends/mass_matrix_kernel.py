@@ -1,4 +1,4 @@
-"""A matrix by its columns, each of which is one run of a kernel: the mass matrix of a chain that goes in a loop."""
+"""The mass matrix of a chain by its columns, each from one run of an inverse dynamics loop."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from armwright.backends.interface import BasicKernel
 
 
 class MassMatrixKernel(BasicKernel):
-    """M(q), of a kernel that has torques (q, qd, qdd) without gravity: column j is that of a unit of qdd j, at rest.
+    """M(q), from a kernel of torques (q, qd, qdd) without gravity: column j is the torque of a unit qdd j at rest.
 
-    M is symmetric: a column is written as a row, so that its numbers lie together.
+    M is symmetric: a column is written as a row, so that its numbers are contiguous.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -23,11 +23,11 @@ class MassMatrixKernel(BasicKernel):
     def source(self) -> str:
         return str(self._kernel.source)
 
-    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        return ask
+    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        return fallback
 
     def _parts(self, arrays: Sequence[Any], out: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-        """What the kernel is given, and where that goes, for every column."""
+        """Yield the inputs of the kernel and the part of the output for every column."""
         (q,), xp, (n, _) = arrays, package(out), self.shape
         rest, units = xp.zeros(n, self.dtype), xp.eye(n, dtype=self.dtype)
         for j in range(n):
@@ -40,16 +40,16 @@ class MassMatrixKernel(BasicKernel):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many entries its argument has."""
+        """The number of entries of its argument."""
         return self.shape[:1]
 
     def code(self, arrays: Sequence[Any], out: Any) -> Any:
-        """What is launched for every column, on a card."""
+        """Return the code launched for every column, on a GPU."""
         given, part = next(self._parts(arrays, out))
         return self._kernel.code(given, part)
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
-        """As a kernel on a card has it, of which this then is one."""
+        """Launch all columns on a GPU, as a GPU kernel does."""
         xp, (n, _), made = package(out), self.shape, list[Any]()
         each = None if good is None else xp.empty((n, len(out)), bool)
         for j, (given, part) in enumerate(self._parts(arrays, out)):
@@ -60,6 +60,6 @@ class MassMatrixKernel(BasicKernel):
         return xp.stack(made).min(axis=0)
 
     def first(self, told: Any) -> int | None:
-        """The first state that is not good."""
+        """Return the first state that is not good."""
         found: int | None = self._kernel.first(told)
         return found

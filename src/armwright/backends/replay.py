@@ -1,4 +1,4 @@
-"""Programs replayed into other packages: CasADi, JAX and SymPy get native functions and expressions of theirs."""
+"""Programs replayed as native functions and expressions of CasADi, JAX and SymPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Operations = Mapping[str, Callable[..., Any]]
 
 
 def _operations(package: Any, select: Callable[..., Any], **names: str) -> Operations:
-    """What a package calls the operations that are functions; those not named are called as here."""
+    """Return the operations of a package; `names` gives those with other names."""
     functions = ("sin", "cos", "sqrt", "tanh", "sign", "abs", "min", "max")
     return {**ARITHMETIC, **{op: getattr(package, names.get(op, op)) for op in functions}, "select": select}
 
@@ -42,7 +42,7 @@ def _outputs(program: Program, arrays: list[Any], operations: Operations) -> lis
 
 
 def _parts(program: Program, arrays: list[Any], operations: Operations) -> list[tuple[list[Any], int, int]]:
-    """The outputs as one matrix or several: entries, rows, columns."""
+    """Return the outputs as one matrix or several: entries, rows, columns."""
     *_, rows, columns = (1, *program.shape) if len(program.shape) > 1 else (*(program.shape or (1,)), 1)
     values = _outputs(program, arrays, operations)
     size = rows * columns
@@ -50,7 +50,7 @@ def _parts(program: Program, arrays: list[Any], operations: Operations) -> list[
 
 
 def casadi(name: str, program: Program) -> Any:
-    """A casadi.Function of column vectors; derivatives have three matrices as outputs."""
+    """Return a casadi.Function of column vectors; derivatives have three matrices as outputs."""
     ca = _package("casadi")
     arrays = [ca.SX.sym(argument, len(inputs)) for argument, inputs in program.arguments]
     operations = _operations(ca, lambda x, y, z: ca.if_else(x > 0, y, z), abs="fabs", min="fmin", max="fmax")
@@ -63,7 +63,7 @@ def casadi(name: str, program: Program) -> Any:
 
 
 def jax(name: str, program: Program) -> Any:
-    """A function of arrays (n,) that JAX can compile, batch (vmap) and differentiate."""
+    """Return a function of arrays (n,) that JAX can compile, batch (vmap) and differentiate."""
     jnp = _package("jax.numpy")
     operations = _operations(jnp, lambda x, y, z: jnp.where(x > 0, y, z), min="minimum", max="maximum")
 
@@ -76,7 +76,7 @@ def jax(name: str, program: Program) -> Any:
 
 
 def sympy(name: str, program: Program) -> Any:
-    """(symbols of each argument, Matrix), or three matrices for derivatives: plain SymPy."""
+    """Return the symbols of each argument and a Matrix, or three matrices for derivatives."""
     sp = _package("sympy")
     arrays = [sp.symbols(f"{argument}1:{len(inputs) + 1}", real=True) for argument, inputs in program.arguments]
     operations = _operations(sp, lambda x, y, z: sp.Piecewise((y, x > 0), (z, True)), abs="Abs", min="Min", max="Max")

@@ -1,9 +1,8 @@
-"""The numbers of our sine and cosine, for whatever writes code.
+"""The coefficients of sine and cosine in generated code.
 
-The angle is reduced by k quarter turns, k = round(x 2/pi), with pi/2 in three parts, of which a card takes two:
-x - k P1 is exact for |x| <= 1e6 (both are multiples of the last bit of P1 and their difference is below one), so what
-follows rounds only the small rest. Two polynomials give sine and cosine of the rest, and k mod 4 says which is which
-and with what sign.
+The angle is reduced by k quarter turns, k = round(x 2/pi), with pi/2 in three parts, of which a GPU uses two. x - k P1
+is exact for |x| <= 1e6: both are multiples of the last bit of P1 and their difference is below one. So rounding affects
+only the small rest. Two polynomials give sine and cosine of the rest; k mod 4 selects them and their signs.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ MAX_ANGLE = 1e6
 
 @dataclass(frozen=True)
 class Sines:
-    """For one precision: pi/2 in parts, and kernel polynomials in z = r^2, lowest power first.
+    """The coefficients of one precision: pi/2 in parts, and polynomials in z = r^2, lowest power first.
 
     `split` are parts with so few digits that k times a part is exact without a fused multiply-add; the last is the
     rest. Then k must leave room for the digits of the first part, up to `split_limit`.
@@ -28,7 +27,7 @@ class Sines:
     cosine: tuple[float, ...]
 
     def limit(self, fused: bool) -> float:
-        """The largest angle that is reduced well, with or without a fused multiply-add."""
+        """Return the largest angle that is reduced accurately, with or without a fused multiply-add."""
         return MAX_ANGLE if fused else self.split_limit
 
 
@@ -57,4 +56,5 @@ SINGLE = Sines(  # of Cephes
 
 
 def sines(double: bool) -> Sines:
+    """Return the coefficients of a precision."""
     return DOUBLE if double else SINGLE

@@ -1,7 +1,7 @@
-"""Which sines and cosines a program needs: in what order, and whether those of sums can be had from those of the parts.
+"""The sines and cosines that a program needs: their order, and those of sums from those of the parts.
 
-Merged as sin(a + b), the sums of parallel joint angles are found and shared. To run, sin a cos b + cos a sin b is far
-cheaper than another sine.
+Merged as sin(a + b), the sums of parallel joint angles are found and shared. When the program runs, sin a cos b + cos a
+sin b is far cheaper than another sine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PAIR = ("sin", "cos")
 
 
 def written_out(program: Program) -> Program:
-    """The same computation with no more sines and cosines than necessary."""
+    """Return the same program with the fewest sines and cosines."""
     nodes, graph = program.nodes, Graph()
     known = {(node.op, node.args[0].index): node for node in nodes if node.op in _PAIR}
     new = {x.index: graph.input(str(x.key)) for _, inputs in program.arguments for x in inputs}
@@ -39,7 +39,7 @@ def written_out(program: Program) -> Program:
 
 
 def _sum(op: str, sign: str, sa: Expr, ca: Expr, sb: Expr, cb: Expr) -> Expr:
-    """sin or cos of a + b or a - b, as it stands: simplified, it would be merged again."""
+    """Return sin or cos of a + b or a - b without simplification, which would merge it again."""
     node = sa.graph.node
     if op == "sin":
         return node(sign, node("mul", sa, cb), node("mul", ca, sb))
@@ -47,7 +47,7 @@ def _sum(op: str, sign: str, sa: Expr, ca: Expr, sb: Expr, cb: Expr) -> Expr:
 
 
 def rounds(program: Program) -> list[list[Expr]]:
-    """The angles of all sines and cosines; those of a later round depend on sines of an earlier one."""
+    """Return the angles of all sines and cosines by rounds; later rounds depend on sines of earlier ones."""
     depth: dict[int, int] = {}
     found: list[dict[int, Expr]] = []
     for node in program.nodes:

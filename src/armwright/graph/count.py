@@ -1,9 +1,9 @@
-"""Counting operations, by one convention.
+"""Operation counts by one convention.
 
-a + b and a - b are one addition; -a is free; a product with a robot constant is one multiplication; whatever
-depends on robot parameters alone is computed off line and free; products with 0, 1, -1 do not exist; an
-operation used twice counts once; what no output needs does not count. Sine and cosine of one angle are two
-trigonometric operations.
+a + b and a - b are one addition; -a is free. A product with a robot constant is one multiplication. Products with 0, 1
+and -1 do not exist. Anything that depends on robot parameters alone is computed off line and free. An operation used
+twice counts once, and one that no output needs does not count. Sine and cosine of one angle are two trigonometric
+operations.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from armwright.notebook import table
 
 @dataclass(frozen=True)
 class OperationCount:
+    """Numbers of operations by kind."""
+
     multiplications: int = 0
     additions: int = 0
     divisions: int = 0
@@ -28,7 +30,7 @@ class OperationCount:
 
     @property
     def total(self) -> int:
-        """All of them: the number of operations to run."""
+        """The number of all operations."""
         return sum(astuple(self))
 
     def __add__(self, other: OperationCount) -> OperationCount:
@@ -45,7 +47,7 @@ class OperationCount:
 
 
 def solving(left: Equations | None) -> OperationCount:
-    """What it takes to solve equations that are left."""
+    """Return the operations that solve the equations of a program."""
     if left is None:
         return OperationCount()
     products = sum(
@@ -57,7 +59,7 @@ def solving(left: Equations | None) -> OperationCount:
 
 
 def count(outputs: Iterable[Operand]) -> OperationCount:
-    """What it takes to compute the outputs, whatever else their graph holds."""
+    """Return the operations that compute the outputs."""
     n = Counter(node.op for node in reachable(outputs) if not node.offline)
     return OperationCount(
         multiplications=n["mul"],

@@ -1,7 +1,7 @@
-"""The graph differentiates itself: one sweep per variable, over the nodes that depend on it and no others.
+"""Derivatives of a graph: one pass per variable, over the nodes that depend on it.
 
-Derivatives are built from the nodes that are there already (the cosine beside a sine, a quotient, a root), and pass the
-same rules as everything else, so what is zero is never written down.
+Derivatives reuse existing nodes (the cosine of a sine, a quotient, a root) and pass the simplification rules, so zeros
+are never written down.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ DERIVATIVE_RULES: dict[str, DerivativeRule] = {
     "max": lambda y, d: (y.args[0] - y.args[1]).select(d[0], d[1]),
     "select": lambda y, d: y.args[0].select(d[1], d[2]),
 }
-"""At a corner (of abs, min, max, sign, select) the derivative of one side."""
+"""The rules by operation. At a corner (of abs, min, max, sign, select) they take the derivative of one side."""
 
 
 def derivatives(outputs: Iterable[Operand], variable: Expr) -> list[Operand]:
-    """The derivative of each output with respect to a variable."""
+    """Return the derivative of each output by a variable."""
     outputs = list(outputs)
     slopes: dict[int, Operand] = {}
     for node in schedule(outputs):
@@ -48,7 +48,7 @@ def derivatives(outputs: Iterable[Operand], variable: Expr) -> list[Operand]:
 
 
 GradientRule = Callable[[Expr, Expr], Sequence[Operand]]
-"""What a gradient by a node makes of those by its operands."""
+"""The function that turns a gradient by a node into those by its operands."""
 
 GRADIENT_RULES: dict[str, GradientRule] = {
     "add": lambda y, g: (g, g),
@@ -73,7 +73,7 @@ def _either(side: Expr, g: Expr) -> tuple[Operand, Operand]:
 
 
 def gradient(outputs: Sequence[Operand], seeds: Sequence[Expr], variables: Sequence[Expr]) -> list[Operand]:
-    """The derivative of sum of seeds times outputs by each variable: one sweep back over all nodes."""
+    """Return the derivative of the sum of seeds times outputs by each variable, by one backward pass."""
     found: dict[int, Operand] = {}
 
     def add(x: Operand, g: Operand) -> None:
@@ -91,7 +91,7 @@ def gradient(outputs: Sequence[Operand], seeds: Sequence[Expr], variables: Seque
 
 
 def pullback(program: Program) -> Program:
-    """The gradient by every argument of what has one by the outputs: a program of the arguments, and of that one."""
+    """Return the program of the gradient by every argument, given the arguments and the gradient by the outputs."""
     graph = program.arguments[0][1][0].graph
     seeds = tuple(graph.input(f"seed{k}") for k in range(len(program.outputs)))
     outputs = tuple(gradient(program.outputs, seeds, [x for _, inputs in program.arguments for x in inputs]))

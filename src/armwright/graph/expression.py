@@ -1,10 +1,10 @@
 """The tracing scalar. Arithmetic on an `Expr` adds nodes to its `Graph` instead of computing numbers.
 
-Nodes are hash-consed: building the same expression twice gives the same node, so common subexpressions are
-found as they are traced. Every new node passes the rules of `simplify` first.
+Nodes are hash-consed: an expression built twice is one node, so common subexpressions are found during tracing. Every
+new node first passes the rules of `simplify`.
 
-`offline` marks what depends on robot parameters and constants only. Such a node is computed once per robot, not
-once per state, so it costs nothing in a count.
+`offline` marks nodes that depend on robot parameters and constants only. They are computed once per robot, not once per
+state, so they are free in a count.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ OF_NUMPY = {
     "maximum": "max",
     **{name: name for name in ("sqrt", "sin", "cos", "sign", "tanh")},
 }
-"""Functions of NumPy that are operations."""
+"""The operation of each supported NumPy function."""
 
 
 def _of_one(op: str) -> Callable[[Expr], Expr]:
-    """The method that makes a node of one operand."""
+    """Return the method that makes a node of one operand."""
 
     def method(self: Expr) -> Expr:
         return self.graph.operation(op, self)
@@ -46,7 +46,7 @@ def _of_one(op: str) -> Callable[[Expr], Expr]:
 
 
 def _both_ways(op: str) -> tuple[Callable[[Expr, Operand], Expr], Callable[[Expr, Operand], Expr]]:
-    """The methods that make a node of two operands: of the left one, and of the right one where the left cannot."""
+    """Return the methods that make a node of two operands, as the left and as the right operand."""
 
     def left(self: Expr, other: Operand) -> Expr:
         if not isinstance(other, (Expr, Real)):
@@ -84,7 +84,7 @@ class Expr:
         raise TypeError("a traced expression has no truth value: what is traced must not branch on a scalar")
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same node; whether it is a number nobody knows yet."""
+        """Return True for the same node; raise a TypeError for a number."""
         if isinstance(other, Expr):
             return self is other
         if isinstance(other, Real):
@@ -102,7 +102,7 @@ class Expr:
     __ge__, __le__ = __gt__, __lt__
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """A function of NumPy of expressions, alone or beside arrays: entry by entry, as of arrays of objects."""
+        """Apply a NumPy function entry by entry, as to arrays of objects."""
         if method != "__call__":
             return NotImplemented
         op, graph = OF_NUMPY.get(ufunc.__name__), self.graph
@@ -132,7 +132,7 @@ class Expr:
     tanh = _of_one("tanh")
 
     def __pow__(self, exponent: float) -> Expr:
-        """A whole power, by products."""
+        """Return an integer power, by products."""
         if not isinstance(exponent, Real) or exponent != int(exponent):
             raise TypeError(f"a traced expression to the power {exponent!r}: only whole numbers can be exponents")
         result, factor = self.graph.constant(1.0), self
@@ -142,14 +142,14 @@ class Expr:
         return 1 / result if exponent < 0 else result
 
     def select(self, positive: Operand, otherwise: Operand) -> Expr:
-        """`positive` where this expression is above zero, `otherwise` where it is not."""
+        """Return `positive` where this expression is above zero, else `otherwise`."""
         return self.graph.operation("select", self, self.graph.lift(positive), self.graph.lift(otherwise))
 
 
 class Comparison:
-    """Whether an expression, the `margin`, is above zero: known for a state, not while it is traced.
+    """A traced condition: true for states in which `margin` is above zero.
 
-    Several are joined by & | ~. Nothing can branch on one: `select` chooses by the sign of an expression.
+    Combine conditions with & | ~. Code cannot branch on a condition; use `select`.
     """
 
     __slots__ = ("margin",)
@@ -171,7 +171,7 @@ class Comparison:
 
 
 class Graph:
-    """A table of nodes, each kept once."""
+    """A table of unique nodes."""
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[object, ...], Expr] = {}
@@ -180,11 +180,11 @@ class Graph:
         return len(self._nodes)
 
     def input(self, name: str) -> Expr:
-        """A quantity that changes with every state."""
+        """Return an input, which changes with every state."""
         return self.leaf("input", name)
 
     def parameter(self, name: str) -> Expr:
-        """A quantity of the robot, known before any state."""
+        """Return a parameter of the robot, known before any state."""
         return self.leaf("parameter", name)
 
     def constant(self, value: float) -> Expr:
@@ -202,12 +202,12 @@ class Graph:
         return self._intern(op, (), key)
 
     def operation(self, op: str, *args: Expr) -> Expr:
-        """The simplified node for op(args)."""
+        """Return the simplified node of op(args)."""
         simpler = simplify(self, op, args)
         return simpler if simpler is not None else self.node(op, *args)
 
     def node(self, op: str, *args: Expr) -> Expr:
-        """The node for op(args) as it stands, without simplification."""
+        """Return the node of op(args) without simplification."""
         return self._intern(op, args, None)
 
     def _intern(self, op: str, args: tuple[Expr, ...], key: str | float | None) -> Expr:
@@ -219,12 +219,12 @@ class Graph:
 
 
 def schedule(outputs: Iterable[Operand]) -> list[Expr]:
-    """Every node the outputs depend on, operands before what uses them."""
+    """Return every node that the outputs depend on, operands first."""
     return sorted(reachable(outputs), key=lambda node: node.index)
 
 
 def reachable(outputs: Iterable[Operand]) -> Iterator[Expr]:
-    """Every node the outputs depend on, once; numbers among the outputs are passed over."""
+    """Yield every node that the outputs depend on, once; numbers among the outputs are skipped."""
     seen: set[int] = set()
     stack = [x for x in outputs if isinstance(x, Expr)]
     while stack:

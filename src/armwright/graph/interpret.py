@@ -1,4 +1,4 @@
-"""The slow interpreter: what a graph means, for any scalar. Every backend is tested against it."""
+"""The interpreter of graphs for any scalar. It defines their meaning; every backend is tested against it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NUMPY_OPERATIONS: dict[str, Callable[..., Scalar]] = {
 def interpret(
     outputs: Iterable[Operand], values: Mapping[str, Scalar], number: Callable[[Any], Scalar] = float
 ) -> list[Any]:
-    """The outputs, given a scalar for every input and parameter by name; `number` makes one of a constant."""
+    """Return the outputs from a scalar for every input and parameter by name; `number` converts constants."""
 
     def leaf(node: Expr) -> Scalar:
         return number(node.value) if node.op == "constant" else values[str(node.key)]

@@ -8,7 +8,7 @@ from armwright.graph.expression import LEAVES, Expr, Operand, schedule
 
 
 def listing(outputs: Iterable[Operand]) -> str:
-    """One line per operation, in an order in which they can be computed."""
+    """Return one line of text per operation, operands first."""
     outputs = list(outputs)
     lines = [
         f"{_name(node)} = {node.op}({', '.join(map(_name, node.args))})"
@@ -20,7 +20,7 @@ def listing(outputs: Iterable[Operand]) -> str:
 
 
 def dot(outputs: Iterable[Operand]) -> str:
-    """The graph for Graphviz: `dot -Tsvg`."""
+    """Return the graph in the language of Graphviz: `dot -Tsvg`."""
     outputs = list(outputs)
     lines = []
     for node in schedule(outputs):

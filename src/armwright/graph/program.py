@@ -1,4 +1,4 @@
-"""What a backend compiles: named arrays of inputs, and outputs to compute from them."""
+"""Programs, the input of all backends: named arrays of inputs, and the outputs computed from them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from armwright.graph.expression import Expr, Operand, schedule
 
 @dataclass(frozen=True, repr=False)  # an expression written out is longer than anybody reads
 class Program:
-    """`arguments` are arrays of inputs, such as q = (q1, ..., qn); `outputs` fill an array of the given shape.
+    """Named `arguments`, such as q = (q1, ..., qn), and `outputs` that fill an array of the given shape.
 
-    `units` are entries of arguments that make a vector of unit length in any state: argument, first and last.
-    Of a program with `equations`, these are solved before what the shape has room for is the result; those of a program
-    that may `advance` are rates, and the result is where they lead.
+    `units` are slices of arguments that are unit vectors: argument, first and last entry. With `equations`, the outputs
+    are the matrices of linear systems, and the results are the solutions. With an `integration`, the outputs are rates
+    or derivatives at one stage, and the results are those after some steps.
     """
 
     arguments: tuple[tuple[str, tuple[Expr, ...]], ...]
@@ -30,25 +30,25 @@ class Program:
 
     @property
     def results(self) -> int:
-        """How many numbers one state gives."""
+        """The number of results of one state."""
         return math.prod(self.shape)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many scalars each argument has."""
+        """The number of entries of each argument."""
         return tuple(len(inputs) for _, inputs in self.arguments)
 
     @property
     def nodes(self) -> list[Expr]:
-        """Everything to compute, operands first."""
+        """All nodes to compute, operands first."""
         return schedule(self.outputs)
 
     def places(self) -> dict[int, tuple[int, int]]:
-        """Which entry of which argument each input node is."""
+        """Return the argument and the entry of each input node, by its index."""
         return {x.index: (a, k) for a, (_, inputs) in enumerate(self.arguments) for k, x in enumerate(inputs)}
 
     def digest(self) -> str:
-        """A name for exactly this computation."""
+        """Return a name for exactly this computation."""
         places, numbers = self.places(), {}
         sha = hashlib.sha256(repr((self.sizes, self.shape)).encode())
         for number, node in enumerate(self.nodes):
@@ -126,7 +126,7 @@ class FinalStateGradient(_WithRates):
 
 
 class ColumnBlock(NamedTuple):
-    """Neighbouring columns: the first, how many, and the unknowns that are not zero on the way forward and back."""
+    """Neighbouring columns: the first, their number, and the unknowns with non-zero entries forward and backward."""
 
     first: int
     width: int
@@ -135,11 +135,11 @@ class ColumnBlock(NamedTuple):
 
 
 class Equations(NamedTuple):
-    """Systems of equations that are left to solve: -(L D L^T) X = B for several matrices B of n rows and n columns.
+    """Linear systems solved in a loop: -(L D L^T) X = B for several n by n matrices B.
 
-    The outputs of a program with equations are the entries of every B, which are replaced by those of X, then of -1/D,
-    then of L. Row j of L has its entries left of the diagonal in columns `rows`[j], and unknowns are eliminated in the
-    order of `rows`. The columns of B go in blocks of neighbours.
+    The outputs of a program with equations are the entries of every B, which X replaces, then -1/D, then L. Row j of L
+    has entries left of the diagonal in columns `rows`[j]. Unknowns are eliminated in the order of `rows`. The columns
+    of B are solved in blocks of neighbours.
     """
 
     n: int
@@ -149,18 +149,18 @@ class Equations(NamedTuple):
 
     @property
     def inverse(self) -> int:
-        """Where -1/D begins among the outputs."""
+        """The index of -1/D among the outputs."""
         return self.matrices * self.n * self.n
 
     @property
     def lower(self) -> dict[tuple[int, int], int]:
-        """Where entries of L are among the outputs."""
+        """The indices of the entries of L among the outputs, by row and column."""
         places = count(self.inverse + self.n)
         return {(j, k): next(places) for j, row in self.rows.items() for k in row}
 
     @property
     def below(self) -> dict[int, list[int]]:
-        """The rows in which a column of L has entries; last unknown first, in either."""
+        """The rows in which each column of L has entries; the last unknown first in both."""
         found: dict[int, list[int]] = {j: [] for j in reversed(list(self.rows))}
         for j in found:
             for k in self.rows[j]:

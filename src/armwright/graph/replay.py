@@ -1,6 +1,6 @@
-"""Running a graph again with other values at its leaves and other meanings of its operations.
+"""Replay of a graph with other values of its leaves and other meanings of its operations.
 
-This is how a graph is interpreted, how a symbol is replaced by an expression, and how other packages are handed one.
+It interprets graphs, substitutes expressions for symbols, and builds expressions of other packages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from armwright.graph.expression import LEAVES, Expr, Operand, schedule
 
 
 def replay(outputs: Iterable[Operand], leaf: Callable[[Expr], Any], apply: Callable[..., Any]) -> list[Any]:
-    """The outputs, with `leaf(node)` for constants, parameters and inputs and `apply(op, *operands)` for the rest."""
+    """Return the outputs, with `leaf(node)` for leaves and `apply(op, *operands)` for operations."""
     outputs = list(outputs)
     known: dict[int, Any] = {}
     for node in schedule(outputs):
@@ -24,7 +24,7 @@ def replay(outputs: Iterable[Operand], leaf: Callable[[Expr], Any], apply: Calla
 
 
 def replaced(outputs: Iterable[Operand], replacements: Mapping[Expr, Operand]) -> list[Operand]:
-    """The outputs with some of their nodes replaced by expressions of the same graph."""
+    """Return the outputs with some nodes replaced by expressions of the same graph."""
     outputs = list(outputs)
     known = {node.index: node.graph.lift(value) for node, value in replacements.items()}
     for node in schedule(outputs):

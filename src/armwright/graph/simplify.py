@@ -1,9 +1,8 @@
-"""Named rules that simplify a node as it is built.
+"""Named rules that simplify a node when it is built.
 
-Each takes the operands of one operation and returns what stands for it, or None where it does not apply; the first
-rule that applies wins. Signs are pushed outward until an addition or subtraction absorbs them, so that a negation
-costs nothing; factors known before run time meet each other, so that constants combine off line. No rule changes a
-value by more than rounding.
+A rule takes the operands of one operation and returns the replacement, or None if it does not apply; the first rule
+that applies wins. Signs move outward until an addition or subtraction absorbs them, so negations are free. Factors
+known before run time are combined off line. No rule changes a value by more than rounding.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "neg": operator.neg,
     "abs": abs,
 }
-"""The operations that every scalar has by itself."""
+"""The operations that all scalars support."""
 
 _FOLD: dict[str, Callable[..., float]] = {
     **ARITHMETIC,
@@ -42,7 +41,7 @@ _FOLD: dict[str, Callable[..., float]] = {
 
 
 def fold(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
-    """An operation on numbers is a number; division by zero and roots of negatives are left for run time."""
+    """Evaluate an operation on numbers; division by zero and roots of negatives are left for run time."""
     values = [a.value for a in args]
     if any(v is None for v in values):
         return None
@@ -53,6 +52,7 @@ def fold(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
 
 
 def add_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """x + 0 = x."""
     return y if x.value == 0 else x if y.value == 0 else None
 
 
@@ -68,10 +68,12 @@ def add_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
 
 
 def sub_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """x - 0 = x;  0 - y = -y."""
     return -y if x.value == 0 else x if y.value == 0 else None
 
 
 def sub_same(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """x - x = 0."""
     return g.constant(0) if x is y else None
 
 
@@ -92,10 +94,12 @@ def sub_ordered(g: Graph, x: Expr, y: Expr) -> Expr | None:
 
 
 def mul_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """0 x = 0."""
     return g.constant(0) if x.value == 0 or y.value == 0 else None
 
 
 def mul_one(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """1 x = x;  -1 x = -x."""
     for factor, other in ((x, y), (y, x)):
         if factor.value == 1:
             return other
@@ -155,7 +159,7 @@ def factored(op: str) -> Simplification:
 
 
 def _turned(term: Expr) -> list[tuple[Expr | None, Expr, Expr]]:
-    """Every way to read a product as k u v with u and v a sine or cosine; k is None for 1."""
+    """Return every reading of a product as k u v with u and v a sine or cosine; k is None for 1."""
     if term.op != "mul":
         return []
     found: list[tuple[Expr | None, Expr, Expr]] = []
@@ -189,7 +193,7 @@ def angles(op: str) -> Simplification:
 
 
 def _merged(op: str, of_a: str, of_b: str, a: Expr, b: Expr) -> Expr | None:
-    """What u(a) v(b) +- u'(a) v'(b) is, with sine and cosine exchanged in the second product."""
+    """Return u(a) v(b) +- u'(a) v'(b), where sine and cosine are exchanged in the second product."""
     if of_a == of_b == "cos":
         return (a - b).cos() if op == "add" else (a + b).cos()
     if of_a == of_b:  # - (cos a cos b - sin a sin b)
@@ -210,7 +214,7 @@ def div_offline(g: Graph, x: Expr, y: Expr) -> Expr | None:
 
 
 def commuted(op: str) -> Simplification:
-    """Operands in one order, what is off line first, so that a+b and b+a are one node."""
+    """Sort the operands, off-line ones first, so that a+b and b+a are one node."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
         first, second = sorted((x, y), key=lambda e: (not e.offline, e.index))
@@ -220,6 +224,7 @@ def commuted(op: str) -> Simplification:
 
 
 def neg_neg(g: Graph, x: Expr) -> Expr | None:
+    """-(-x) = x."""
     return x.args[0] if x.op == "neg" else None
 
 
@@ -229,6 +234,7 @@ def odd(op: str) -> Simplification:
 
 
 def cos_even(g: Graph, x: Expr) -> Expr | None:
+    """cos(-x) = cos(x)."""
     return x.args[0].cos() if x.op == "neg" else None
 
 
@@ -243,6 +249,7 @@ def same_twice(g: Graph, x: Expr, y: Expr) -> Expr | None:
 
 
 def select_decided(g: Graph, x: Expr, positive: Expr, otherwise: Expr) -> Expr | None:
+    """select(c, x, x) = x, and the chosen operand where the condition is a number."""
     if positive is otherwise:
         return positive
     return None if x.value is None else positive if x.value > 0 else otherwise
@@ -276,7 +283,7 @@ SIMPLIFICATIONS: dict[str, list[Simplification]] = {
 
 
 def simplify(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
-    """What stands for op(args) after the first rule that applies, or None."""
+    """Return the replacement of op(args) by the first rule that applies, or None."""
     folded = fold(g, op, args)
     if folded is not None:
         return folded

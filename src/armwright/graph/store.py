@@ -1,4 +1,4 @@
-"""Programs as text and back: to read one takes a fraction of the time to trace it."""
+"""Programs in JSON and back; reading one takes a fraction of the time of tracing it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from armwright.graph.program import ColumnBlock, Equations, Program
 
 
 def packed(program: Program) -> dict[str, Any]:
-    """A program in lists of numbers and names, as JSON has them."""
+    """Return a program as lists of numbers and names for JSON."""
     numbers: dict[int, int] = {}
     for _, inputs in program.arguments:
         for x in inputs:
@@ -37,7 +37,7 @@ def packed(program: Program) -> dict[str, Any]:
 
 
 def unpacked(content: dict[str, Any]) -> Program:
-    """The program that was packed, in a graph of its own."""
+    """Return a packed program, in a new graph."""
     graph = Graph()
     arguments = tuple((name, tuple(map(graph.input, keys))) for name, keys in content["arguments"])
     found = [x for _, inputs in arguments for x in inputs]

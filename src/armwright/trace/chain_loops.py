@@ -1,7 +1,7 @@
-"""Long chains: the steps of two O(n) formulations, traced once for any joint, and the tables they run over.
+"""Chain loops: the steps of two O(n) formulations, traced once for any joint, and the tables of a robot.
 
-Inverse dynamics is the Cartesian-tensor formulation, forward dynamics the articulated-body one. A sweep leaves as
-little for later ones as they cannot easily find again: on a card that is what takes the time.
+Inverse dynamics is the Cartesian-tensor formulation, forward dynamics the articulated-body one. A sweep records little
+for later ones, which recompute the rest: on a GPU memory traffic dominates the time.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from armwright.model.description import Description
 from armwright.trace.regroup import regrouped
 
 PARAMETERS = 18
-"""Of a joint and its link: ca, sa, a, d, theta; mass, first moment, tensor; armature, viscous, coulomb."""
+"""The numbers of a joint and its link: ca, sa, a, d, theta; mass, first moment, tensor; armature, viscous, coulomb."""
 
 Values = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
 class LongMechanism:
-    """A problem as sweeps, and how a robot becomes its tables."""
+    """The sweeps of a problem, and the function from a robot to its tables."""
 
     tables: Callable[[Description, str], ChainTables]
     steps: Callable[[bool], ChainLoop]
@@ -78,7 +78,7 @@ class _Step:
         return symbols
 
     def joint(self) -> tuple[Joint, tuple[Expr, ...]]:
-        """The joint, and mass, first moment and tensor of its link."""
+        """Return the joint, and mass, first moment and tensor of its link."""
         ca, sa, a, d, theta, *body, armature, viscous, coulomb = self.take("parameters", PARAMETERS)
         return Joint(self._prismatic, ca, sa, a, d, theta, 0, armature, viscous, coulomb), tuple(body)
 
@@ -140,7 +140,7 @@ def _load(kind: str, loaded: bool) -> Program:
 
 
 def _force(kind: str) -> Program:
-    """What was left has the acceleration of a prismatic joint in its force, where `force_step` would add it."""
+    """Return the inward step; the recorded force already has the acceleration of a prismatic joint."""
     step = _Step(kind)
     eta, mu = _vectors(step.take("carry", 6))
     joint, body = step.joint()
@@ -196,7 +196,7 @@ def _velocity(kind: str) -> Program:
 
 
 def _recorded(joint: Joint, q: Scalar, qd: Scalar, record: tuple[Expr, ...]) -> Velocity:
-    """The motion of a link from what `_velocity` left; turning about z changes nothing of what is across z."""
+    """Return the motion of a link from the record of `_velocity`; rotation about z keeps the part across z."""
     ct, st, *rest = record
     w, zeta = _vectors(tuple(rest))
     X = Screw(Rotation(joint.ca, joint.sa, ct, st), joint.a, joint.extension(q))
@@ -236,4 +236,4 @@ LONG_MECHANISMS = {
     "inverse_dynamics": LongMechanism(_inverse_tables, _inverse_steps),
     "forward_dynamics": LongMechanism(_forward_tables, _forward_steps),
 }
-"""The problems that exist as sweeps."""
+"""The problems with chain loops."""

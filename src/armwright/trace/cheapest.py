@@ -1,4 +1,4 @@
-"""The formulation that takes the fewest operations for one robot, and where that is kept."""
+"""The formulation with the fewest operations for one robot, kept on disk."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from armwright.trace.solvability import check_solvable
 from armwright.trace.tracing import TraceChoice, Traced, TraceRequest, trace
 
 ANY_FRAME_FORMULATIONS = ("cartesian_tensor",)
-"""Of the candidates, those that know a joint by its rotation and offset only, and so can have any frames."""
+"""The candidates that use only rotation and offset of a joint, and so accept any frames."""
 
 
 def cheapest(asked: TraceRequest) -> Traced:
-    """The candidate of the problem with the fewest operations for this robot, with or without regrouped parameters.
+    """Return the candidate with the fewest operations for this robot, with or without regrouped parameters.
 
-    What was found is kept on disk, so that later runs trace nothing, or that one only where parameters stay open.
+    The result is kept on disk, so later runs trace nothing, or only that candidate if parameters vary.
     """
     candidates = _candidates(asked)
     if asked.vary and len(candidates) < 2:
@@ -41,11 +41,11 @@ def cheapest(asked: TraceRequest) -> Traced:
         return best
     program = packed(best.program)
     write(name, json.dumps((choice, program), separators=(",", ":")).encode())
-    return Traced(best.formulation, unpacked(program))  # as later runs read it: what is built on it is the same then
+    return Traced(best.formulation, unpacked(program))  # as later runs read it
 
 
 def _candidates(asked: TraceRequest) -> list[TraceChoice]:
-    """Those of the problem that can have this robot; where it names none, its default as it is."""
+    """Return the candidates that support this robot, or the default formulation of the problem."""
     mechanism = asked.robot.mechanism()
     depth, listed = mechanism.depth, problem_of(asked.problem).candidates
     able = [c for c in listed if not find_formulation(asked.problem, c.formulation).refusal(mechanism)]
@@ -56,7 +56,7 @@ def _candidates(asked: TraceRequest) -> list[TraceChoice]:
 
 
 def _search(asked: TraceRequest, candidates: list[TraceChoice]) -> tuple[TraceChoice, Traced]:
-    """The best of the candidates, then of that one and what `_others` makes of it."""
+    """Return the best candidate, compared also with its alternatives of `_others`."""
     costs = dict[TraceChoice, tuple[int, Traced]]()
 
     def best_of(choices: list[TraceChoice]) -> TraceChoice:
@@ -72,7 +72,7 @@ def _search(asked: TraceRequest, candidates: list[TraceChoice]) -> tuple[TraceCh
 
 
 def _others(asked: TraceRequest, choice: TraceChoice) -> list[TraceChoice]:
-    """The same candidate without regrouping and in other frames."""
+    """Return the same candidate without regrouping and in other frames."""
     others, mechanism = [choice._replace(tensor="")], asked.robot.mechanism()
     level = levelled(mechanism)
     if level is not mechanism:
@@ -87,7 +87,7 @@ def _others(asked: TraceRequest, choice: TraceChoice) -> list[TraceChoice]:
 
 
 def _listed(asked: TraceRequest, choice: TraceChoice, candidates: list[TraceChoice]) -> bool:
-    """Whether the search could have found this."""
+    """Return True if the search could have found this choice."""
     same = [c for c in candidates if c.formulation == choice.formulation]
     return any(choice == c or choice in _others(asked, c) for c in same)
 
@@ -98,7 +98,7 @@ def _traced(asked: TraceRequest, choice: TraceChoice) -> Traced:
 
 @cache
 def _writers() -> str:
-    """A name for the code that formulations, regrouping and simplifying are written in."""
+    """Return a digest of the code of formulations, regrouping and simplification."""
     root = Path(__file__).parents[1]
     alone = (root / f"{name}.py" for name in ("algebra", "manifold", "mechanism"))
     rooms = (sorted(root.glob(f"{room}/**/*.py")) for room in ("formulations", "graph", "trace"))
@@ -106,7 +106,7 @@ def _writers() -> str:
 
 
 def _question(asked: TraceRequest) -> str:
-    """What the answer depends on, as the name of a file: the numbers of the robot, and the code that is traced."""
+    """Return a file name from all that the choice depends on: request, robot and traced code."""
     robot = asked.robot
     numbers = (robot.n, robot.nq, robot.balls, robot.mechanism())
     text = repr((_writers(), asked.problem, asked.loads, asked.vary, asked.looped, numbers))
@@ -114,7 +114,7 @@ def _question(asked: TraceRequest) -> str:
 
 
 def _choice(asked: TraceRequest, content: bytes | None, candidates: list[TraceChoice]) -> Traced | None:
-    """By the choice that is kept, traced again: what varies may be anything of the robot."""
+    """Trace the stored choice again, as varied parameters may be any of the robot."""
     with suppress(*_DAMAGED):
         choice = TraceChoice(*json.loads(content or b""))
         return _traced(asked, choice) if _listed(asked, choice, candidates) else None
@@ -122,7 +122,7 @@ def _choice(asked: TraceRequest, content: bytes | None, candidates: list[TraceCh
 
 
 def _program(asked: TraceRequest, content: bytes | None, candidates: list[TraceChoice]) -> Traced | None:
-    """The program that is kept."""
+    """Return the stored program."""
     with suppress(*_DAMAGED):
         choice, program = json.loads(content or b"")
         if _listed(asked, TraceChoice(*choice), candidates):
@@ -132,4 +132,4 @@ def _program(asked: TraceRequest, content: bytes | None, candidates: list[TraceC
 
 
 _DAMAGED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What reading anything else than what was written may raise."""
+"""The exceptions that reading a damaged file may raise."""

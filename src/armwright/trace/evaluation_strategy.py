@@ -1,4 +1,4 @@
-"""Straight code, a loop or neither: the one place that decides how a problem of a robot is computed."""
+"""The evaluation strategy of a problem of a robot: straight code, a chain loop, or arrays as scalars."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from armwright.formulations import Problem
 from armwright.model.description import Description
 
 MAX_UNROLLED_JOINTS = 24
-"""The longest chain that is compiled as straight code: longer ones would take long to compile, and have loops."""
+"""The length of a chain up to which it is straight code; longer ones compile slowly, and have loops."""
 
 TREE_FACTOR = 2.5
-"""So many times as many links may anything have that is no chain of DH rows, 60 of them: there is no loop for it.
+"""Robots that are no chain of DH rows have straight code up to so many times as many links, 60: they have no loop.
 
-What it takes grows with the number of pairs of a joint and an ancestor. A humanoid of 38 freedoms takes 1 s for inverse
-or forward dynamics, 2 s for its Coriolis matrix and 5 s for derivatives, where a chain of 30 joints took 22 s for its
-Coriolis matrix; a tree of 44 freedoms takes 11 to 15 s for derivatives.
+The cost grows with the number of pairs of a joint and an ancestor. A humanoid of 38 freedoms takes 1 s for inverse or
+forward dynamics, 2 s for its Coriolis matrix and 5 s for derivatives; a chain of 30 joints took 22 s for its Coriolis
+matrix. A tree of 44 freedoms takes 11 to 15 s for derivatives.
 """
 
 
 class EvaluationStrategy(Enum):
-    """How a problem is computed."""
+    """The way in which a problem is computed."""
 
-    STRAIGHT = "straight code, everything known of the robot folded in"
+    STRAIGHT = "straight code with the numbers of the robot folded in"
     LOOP = "a compiled loop over the joints"
-    WRITTEN = "the formulation as it is written, with arrays as scalars"
+    WRITTEN = "the formulation with arrays as scalars"
 
 
 def max_unrolled_joints(problem: Problem | None = None, longest: int | None = None) -> int:
-    """Joints of the longest chain that has straight code: of one problem, or of anything else that is traced.
+    """Return the length of the longest chain with straight code, for one problem or for anything else that is traced.
 
-    A backend may have a `longest` of its own.
+    `longest` overrides the default, as a backend may.
     """
     limits = [MAX_UNROLLED_JOINTS if longest is None else longest, problem.max_unrolled_joints if problem else None]
     return min(limit for limit in limits if limit is not None)
 
 
 def max_links(robot: Description, problem: Problem | None = None, longest: int | None = None) -> int:
-    """How many links a robot of this shape may have for straight code."""
+    """Return the largest number of links for which a robot of this shape has straight code."""
     return (
         max_unrolled_joints(problem, longest)
         if robot.mechanism().serial
@@ -46,7 +46,7 @@ def max_links(robot: Description, problem: Problem | None = None, longest: int |
 
 
 def has_straight_code(robot: Description, problem: Problem | None = None, longest: int | None = None) -> bool:
-    """Whether a robot is short enough for straight code."""
+    """Return True if a robot is short enough for straight code."""
     return len(robot.links) <= max_links(robot, problem, longest)
 
 
@@ -58,9 +58,9 @@ def strategy_of(
     longest: int | None = None,
     slower: int | None = None,
 ) -> EvaluationStrategy:
-    """How to compute a problem; `chosen` says that a formulation was asked for by name, of which no loop exists.
+    """Return the evaluation strategy of a problem of a robot.
 
-    From `slower` joints on straight code is no choice where there is a loop.
+    A `chosen` formulation has no loop. From `slower` joints on, a loop is preferred to straight code.
     """
     looped = (
         problem.chain_sweep is not None
@@ -80,5 +80,5 @@ def strategy_of(
 
 
 def too_long_message(robot: Description, what: str, problem: Problem | None = None, longest: int | None = None) -> str:
-    """What is said where only straight code would do."""
+    """Return the message for a robot that is too long for straight code."""
     return f"{what} for up to {max_links(robot, problem, longest)} joints; {robot.name} has {len(robot.links)}"

@@ -1,8 +1,8 @@
-"""Systems of equations with one matrix and many right-hand sides, left for a loop to solve.
+"""Linear systems with one matrix and many right-hand sides, left to a loop.
 
-Written out for every column, the solution of a quadruped's 54 systems is two thirds of the straight code of its forward
-dynamics' derivatives, and of a humanoid's 114 nearly all: more than the instruction cache of a processor holds, and
-long to compile. So what is traced ends with the factors of the matrix and the columns.
+Written out for every column, the 54 systems of a quadruped take two thirds of the straight code of its forward
+dynamics' derivatives, and the 114 of a humanoid nearly all of it: more than an instruction cache holds, and slow to
+compile. So the traced program ends with the factors of the matrix and the columns.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from armwright.graph.expression import Operand
 from armwright.graph.program import ColumnBlock, Equations
 
 MAX_BLOCK_WIDTH = 3
-"""Neighbouring columns of each of three matrices that are solved for together: nine systems, each in a register."""
+"""Neighbouring columns solved together in each of three matrices: nine systems, one register each."""
 
 
 def outlined_equations(system: UnsolvedDerivatives) -> tuple[tuple[Operand, ...], Equations, tuple[int, ...]]:
-    """[dqdd/dq, dqdd/dqd, M^-1] as what is to be computed first, what is left to solve, and the shape."""
+    """Return [dqdd/dq, dqdd/dqd, M^-1] as outputs of a program, its equations, and the shape."""
     factors, n = system.factors, len(system.by_q)
     sides = system.by_q, system.by_qd, [[-int(i == j) for j in range(n)] for i in range(n)]
     outputs = (
@@ -34,7 +34,7 @@ def outlined_equations(system: UnsolvedDerivatives) -> tuple[tuple[Operand, ...]
 
 
 def _blocks(sides: tuple[SquareMatrix, ...], rows: dict[int, tuple[int, ...]]) -> Iterator[ColumnBlock]:
-    """Neighbours with zeros in the same places."""
+    """Yield blocks of neighbouring columns with zeros in the same places."""
     n = len(rows)
     supports = [frozenset(i for m in sides for i, row in enumerate(m) if not structural(row[j], 0)) for j in range(n)]
     for support, run in groupby(range(n), key=lambda j: supports[j]):

@@ -1,8 +1,8 @@
-"""Frames that cost less, for what does not depend on where the frames of links are.
+"""Frames that save operations, for results that do not depend on the frames of links.
 
-Where an axis is parallel to the next, the frame may stand anywhere along it, so all distances along a row of parallel
-axes can be gathered in one; the last frame of a branch may also be turned about its axis. And where the first axes meet
-in a point, as those of a spherical shoulder, their frames may all stand in it (`meeting`).
+Along parallel axes a frame may stand anywhere, so all distances of a row of parallel axes can be gathered in one. The
+last frame of a branch may also be rotated about its axis. Where the first axes meet in a point, as in a spherical
+shoulder, their frames may all stand there (`meeting`).
 
 Torque, mass matrix and accelerations stay the same; potential energy changes by a constant.
 """
@@ -20,10 +20,10 @@ from armwright.trace.regroup import is_numeric
 
 
 def reframed(mechanism: Mechanism, level: bool = True, turn: bool = True) -> Mechanism:
-    """The robot with frames that cost less, for what does not depend on where the frames of links are.
+    """Return the robot with frames that save operations.
 
-    If `level`, distances along parallel axes are gathered in one of them, and the last frame of a branch stands where
-    its joint leaves nothing to add; it has the centre of mass on x, that of the tool only if `turn`.
+    `level` gathers distances along parallel axes in one of them. The last frame of a branch has the centre of mass on
+    x, that of the tool only with `turn`.
     """
     mechanism = levelled(mechanism) if level else mechanism
     parents = set(mechanism.parents)
@@ -34,7 +34,7 @@ def reframed(mechanism: Mechanism, level: bool = True, turn: bool = True) -> Mec
 
 
 def levelled(mechanism: Mechanism) -> Mechanism:
-    """Each row of parallel axes with one distance among them, and with none if it ends a branch."""
+    """Return the robot with one distance in each row of parallel axes, and none in rows that end a branch."""
     if not all(is_numeric((joint.sa, joint.ca, joint.d)) for joint in mechanism.joints):
         return mechanism
     for row in _rows(mechanism):
@@ -49,7 +49,7 @@ def levelled(mechanism: Mechanism) -> Mechanism:
 
 
 def _rows(mechanism: Mechanism) -> list[list[int]]:
-    """Links one after the other, each the only child of the one before, whose axes are parallel."""
+    """Return rows of links with parallel axes, each link the only child of the one before."""
     rows: dict[int, list[int]] = {}  # by their last link
     for i, (joint, inner) in enumerate(zip(mechanism.joints, mechanism.parents, strict=True)):
         if movable(mechanism, i):
@@ -59,7 +59,7 @@ def _rows(mechanism: Mechanism) -> list[list[int]]:
 
 
 def movable(mechanism: Mechanism, i: int) -> bool:
-    """Whether a link stands on a DH row; frames of balls, at branches, at loops and of compensated links stay."""
+    """Return True for a link on a DH row; frames of balls, branches, loops and compensated links stay."""
     joint = mechanism.joints[i]
     if any(i in loop.links for loop in mechanism.loops):
         return False
@@ -70,14 +70,14 @@ def movable(mechanism: Mechanism, i: int) -> bool:
 
 
 def _keeper(mechanism: Mechanism, row: list[int]) -> int:
-    """Where the distance of a row costs least: before all motion, with a travel, or as late as possible."""
+    """Return where the distance of a row is cheapest: before all motion, at a prismatic joint, or at the end."""
     if mechanism.parents[row[0]] < 0:
         return 0
     return next((k for k, i in enumerate(row) if mechanism.joints[i].prismatic), len(row) - 1)
 
 
 def _raised(mechanism: Mechanism, i: int, by: Scalar) -> Mechanism:
-    """The same robot with frame i moved along its axis, where the next axis, if any, is parallel."""
+    """Return the robot with frame i moved along its axis; the next axis, if any, is parallel."""
     if vanishes(by):
         return mechanism
     joints, links, tool = list(mechanism.joints), list(mechanism.links), mechanism.tool
@@ -92,18 +92,18 @@ def _raised(mechanism: Mechanism, i: int, by: Scalar) -> Mechanism:
 
 
 def _lowered(tool: Pose, by: Scalar) -> Pose:
-    """The tool seen from an origin further along z."""
+    """Return the tool relative to an origin further along z."""
     return Pose(tool.rotation, tool.position - Vector(0, 0, by))
 
 
 def _shifted(link: AnyLink, by: Scalar) -> MomentLink:
-    """A link seen from an origin further along z."""
+    """Return a link relative to an origin further along z."""
     body = to_parent(CompositeBody(link.mass, link.moment, link.origin_inertia), Screw(Rotation(1, 0, 1, 0), 0, -by))
     return MomentLink(body.m, body.h, body.J)
 
 
 def _turned(mechanism: Mechanism, i: int) -> Mechanism:
-    """The same robot with frame i, on which nothing hangs, turned so that the centre of mass has no y."""
+    """Return the robot with the last frame i of a branch rotated so that its centre of mass has no y."""
     joint, link, tool = mechanism.joints[i], mechanism.links[i], mechanism.tool
     h, J = link.moment, link.origin_inertia
     if joint.prismatic or not movable(mechanism, i) or not is_numeric((*h, *J, joint.theta)) or not (h.x and h.y):
@@ -120,7 +120,7 @@ def _turned(mechanism: Mechanism, i: int) -> Mechanism:
 
 
 def leaving(mechanism: Mechanism) -> int | None:
-    """The first frame that stands elsewhere than those before it although its axis meets theirs; none if none does."""
+    """Return the first frame apart from those before it whose axis meets theirs, or None."""
     for i, joint in enumerate(mechanism.joints[:-1]):
         alone = mechanism.parents[i] == i - 1 and mechanism.parents.count(i) == 1 and movable(mechanism, i)
         if joint.prismatic or not alone or not is_numeric((joint.a, joint.d)) or (i and joint.a):
@@ -131,7 +131,7 @@ def leaving(mechanism: Mechanism) -> int | None:
 
 
 def meeting(mechanism: Mechanism) -> Mechanism:
-    """The robot with that frame moved to the others, so that the point they stand in does not accelerate."""
+    """Return the robot with that frame moved to the others, so that their common point does not accelerate."""
     i = leaving(mechanism)
     if i is None:
         return mechanism

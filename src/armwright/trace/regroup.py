@@ -1,13 +1,12 @@
-"""Inertial parameters regrouped to base parameters, after Gautier and Khalil: same torques, fewer of them.
+"""Inertial parameters regrouped to base parameters, after Gautier and Khalil: the same torques from fewer parameters.
 
-M. Gautier, W. Khalil, 'Direct calculation of minimum set of inertial parameters of serial robots', IEEE Trans.
-Robotics and Automation 6 (1990). Of a link on a revolute joint, whatever is unchanged when the link turns might
-as well be fixed to the link before it: its mass, the first moment along the axis, and any moment I about both x
-and y. Of a link on a prismatic joint, its tensor might. What is moved inward leaves zeros behind, and zeros
-cost nothing.
+M. Gautier, W. Khalil, 'Direct calculation of minimum set of inertial parameters of serial robots', IEEE Trans. Robotics
+and Automation 6 (1990). Some parameters of a link on a revolute joint do not change when the link turns: its mass, the
+first moment along the axis, and any moment I about both x and y. They may be fixed to the link before it. So may the
+tensor of a link on a prismatic joint. Moving them inward leaves zeros, which are free.
 
-The moment I is free to choose: Iyy leaves a zero in the inertia tensor, as the paper has it, the integral of
-z^2 leaves a zero in Euler's tensor, for formulations that work with that one.
+The moment I can be chosen. Iyy leaves a zero in the inertia tensor, as in the paper; the integral of z^2 leaves one in
+Euler's tensor, for formulations that use that one.
 
 Torque, mass matrix and accelerations stay the same; potential energy changes by a constant.
 """
@@ -24,11 +23,11 @@ from armwright.formulations.parts.spatial import Screw
 from armwright.mechanism import AnyLink, EulerLink, Joint, Mechanism, MomentLink
 
 ROUNDING_SHARE = 1e-14
-"""Of the largest entry: what rounding has left where terms cancel. It would be computed with, and cost operations."""
+"""The share of the largest entry below which an entry is rounding, and becomes zero."""
 
 
 def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
-    """The robot with every link reduced to its base parameters, from the tips inward; those of balls stay whole.
+    """Return the robot with every link reduced to its base parameters, from the tips inward; balls stay unchanged.
 
     `euler` makes zeros in Euler's tensors instead of the inertia tensors.
     """
@@ -47,7 +46,7 @@ def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
 
 
 def split_fixed(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, CompositeBody]:
-    """What stays with a link, and what might as well be fixed to the link before it; both in the frame of this one."""
+    """Return the part of a link that stays, and the part fixed to the link before it, both in this frame."""
     h, J = _without_dust(link.moment), _without_dust(link.origin_inertia)
     if joint.prismatic:
         return MomentLink(link.mass, h, Symmetric(0, 0, 0, 0, 0, 0)), CompositeBody(0, ZERO, J)
@@ -63,12 +62,12 @@ def split_fixed(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, Comp
 
 
 def with_body(link: AnyLink, body: CompositeBody) -> MomentLink:
-    """A link and what is fixed to it, as one."""
+    """Return a link and a body fixed to it as one."""
     return MomentLink(link.mass + body.m, link.moment + body.h, link.origin_inertia + body.J)
 
 
 def _without_dust(entries: Any) -> Any:
-    """A vector or tensor of plain numbers with zeros where rounding left next to nothing; any other as it is."""
+    """Return a numeric vector or tensor with zeros for entries that are rounding; return symbols unchanged."""
     if not is_numeric(entries):
         return entries
     least = ROUNDING_SHARE * max(map(abs, entries))
@@ -76,5 +75,5 @@ def _without_dust(entries: Any) -> Any:
 
 
 def is_numeric(numbers: Sequence[Scalar]) -> bool:
-    """Whether all of them are known."""
+    """Return True if all entries are numbers."""
     return all(isinstance(x, (int, float)) for x in numbers)

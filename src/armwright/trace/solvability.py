@@ -1,4 +1,4 @@
-"""Whether a robot can be solved for its accelerations: not where its mass matrix is singular at every position."""
+"""Refusal of robots whose mass matrix is singular at every position: they have no accelerations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from armwright.model.description import Description
 from armwright.rules.massless_joints import massless_joints
 
 MASS_INDEPENDENT = ("gravity", "viscous", "coulomb", "spring_stiffness", "spring_rest")
-"""Of what may vary, that on which the mass matrix does not depend; with any other it may be another one."""
+"""The varied parameters that do not change the mass matrix."""
 
 
 def check_solvable(problem: Problem, robot: Description, vary: Sequence[str] = ()) -> None:
-    """An error that names the joints, where rounding might make numbers of what is divided by zero."""
+    """Raise a SingularError that names the joints whose motion moves no mass."""
     if not problem.solves_mass_matrix or any(name.rpartition(".")[2] not in MASS_INDEPENDENT for name in vary):
         return
     names = [robot.joints[i].name for i in massless_joints(robot)]

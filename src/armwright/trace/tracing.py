@@ -1,4 +1,4 @@
-"""Running a formulation with tracing scalars: on one robot, or on a chain whose every number is a symbol."""
+"""Tracing of a formulation: on one robot, or on a chain whose numbers are all symbols."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from armwright.trace.solvability import check_solvable
 
 
 def inputs(graph: Graph, problem: str, n: int, nq: int | None = None) -> list[list[Expr]]:
-    """One input per coordinate for each argument of the problem, `nq` for q: q1, q2, ..., qd1, ..."""
+    """Return one input per coordinate for each argument of the problem, `nq` for q: q1, q2, ..., qd1, ..."""
     sizes = {"q": n if nq is None else nq}
     names = problem_of(problem).arguments
     return [[graph.input(f"{name}{i + 1}") for i in range(sizes.get(name, n))] for name in names]
 
 
 def general_mechanism(graph: Graph, joints: int | str, vertical: bool = False) -> Mechanism:
-    """A robot of which only the joint types are known: every length, angle, mass and moment is an off-line parameter.
+    """Return a robot of known joint types whose lengths, angles, masses and moments are all off-line parameters.
 
-    `joints` is a number of revolute joints, or types like "RRPRRR". Gravity is a run-time vector, or, if
-    `vertical`, a parameter against z of the base.
+    `joints` is a number of revolute joints, or types like "RRPRRR". Gravity is a run-time vector, or, if `vertical`, a
+    parameter along -z of the base.
     """
     types = _types(joints)
     p = graph.parameter
@@ -79,11 +79,11 @@ class Traced:
 
 
 class TraceChoice(NamedTuple):
-    """How to trace: the name of a formulation, and what is done to parameters and frames first.
+    """A formulation by name, and the changes of parameters and frames before tracing.
 
-    The inertial parameters are regrouped if `tensor` is "inertia" or "euler", by which one is to get zeros, in better
-    frames where no wrench is given in those of the links; `level` is about those of parallel axes, `meet` about those
-    of axes that meet in a point, for formulations that can have them.
+    `tensor`, "inertia" or "euler", regroups the inertial parameters for zeros in that tensor. Frames then move where no
+    wrench refers to those of the links. `level` moves frames of parallel axes, `meet` those of axes that meet in a
+    point.
     """
 
     formulation: str
@@ -93,10 +93,10 @@ class TraceChoice(NamedTuple):
 
 
 class TraceRequest(NamedTuple):
-    """What is to be traced: a problem of a robot, the wrenches and robot parameters that are further arguments.
+    """A problem of a robot, with the wrenches and robot parameters that are further arguments.
 
     `loads` are "tip_wrench" and "link_wrenches"; `vary` are names of `model.robot_parameters`. With `looped`,
-    formulations leave their systems of equations to a loop if they can (`trace.outlined_equations`).
+    formulations leave their linear systems to a loop where they can (`trace.outlined_equations`).
     """
 
     problem: str
@@ -107,7 +107,7 @@ class TraceRequest(NamedTuple):
 
 
 def trace(formulation: Formulation, asked: TraceRequest, choice: TraceChoice | None = None) -> Traced:
-    """A formulation for one robot, everything known of it folded in."""
+    """Trace a formulation for one robot, with the numbers of the robot folded in."""
     graph, robot = Graph(), asked.robot
     check_solvable(problem_of(formulation.problem), robot, asked.vary)
     state = inputs(graph, formulation.problem, robot.n, robot.nq)
@@ -144,7 +144,7 @@ def trace(formulation: Formulation, asked: TraceRequest, choice: TraceChoice | N
 
 
 def _prepared(mechanism: Mechanism, choice: TraceChoice, loads: tuple[str, ...]) -> Mechanism:
-    """The mechanism in base parameters, and in the frames of the choice where wrenches allow it."""
+    """Return the mechanism in base parameters, and in the frames of the choice if wrenches allow it."""
     if "link_wrenches" not in loads:
         mechanism = reframed(mechanism, choice.level, turn="tip_wrench" not in loads)
     mechanism = regrouped(mechanism, euler=choice.tensor == "euler")
@@ -152,7 +152,7 @@ def _prepared(mechanism: Mechanism, choice: TraceChoice, loads: tuple[str, ...])
 
 
 def flattened(values: Any) -> Iterable[Operand]:
-    """The scalars of a number, vector, matrix or list of matrices, in order."""
+    """Yield the scalars of a number, vector, matrix or list of matrices, in order."""
     if isinstance(values, list):
         for value in values:
             yield from flattened(value)

@@ -1,4 +1,4 @@
-"""Programs compiled by LLVM for this CPU: kernels of batches in any layout, on as many threads as asked for."""
+"""The CPU backend: programs compiled by LLVM, for batches in any layout and on several threads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Write: TypeAlias = Callable[[Lanes], str]
 
 
 class _Native:
-    """Code that is loaded; `source` is the LLVM IR that `write` writes."""
+    """Loaded code; `source` is the LLVM IR that `write` writes."""
 
     def __init__(self, code: LoadedCode, write: Write, dtype: str) -> None:
         self.dtype, self.width, self._write = np.dtype(dtype), lanes(dtype).width, write
@@ -52,7 +52,7 @@ class _Native:
     def _shared(
         self, layout: Any, states: int, threads: int, smallest: int = _SMALLEST_SHARE, address: int | None = None
     ) -> int:
-        """run(layout, begin, end) over all states, in as many parts as there are threads; or what is at an address."""
+        """Call run(layout, begin, end) over all states in parallel parts; `address` is that of another function."""
         place = self._code.run if address is None else address
         run, width = self._run if address is None else _RUN(address), self.width
         shares = min(threads, max(1, states // smallest))
@@ -66,7 +66,7 @@ class _Native:
             jobs = [python_pool().submit(run, layout, *part) for part in parts[1:]]
             try:
                 answer = max(run(layout, *parts[0]), *(job.result() for job in jobs))
-            finally:  # whatever happens, nobody may write to the arrays after this
+            finally:  # no thread may write to the arrays after this
                 for job in jobs:
                     job.cancel()
                 wait(jobs)
@@ -83,11 +83,11 @@ class LlvmKernel(_Native):
 
     @property
     def address(self) -> int:
-        """Of run(layout, begin, end), for other code; it is there as long as this kernel is."""
+        """The address of run(layout, begin, end), valid as long as this kernel exists."""
         return int(self._code.run)
 
-    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        return bind(self._code.engine, self.dtype, ask)
+    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        return bind(self._code.engine, self.dtype, fallback)
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         layout = self._layout(*_fields((*arrays, out), self.dtype.itemsize))
@@ -111,8 +111,8 @@ class LlvmLoop(_Native, BasicKernel):
         self._tables = [np.ascontiguousarray(x) for x in (tables.parameters, tables.kinds, tables.starts)]
         self.shape = (len(tables.kinds),)
 
-    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        return ask
+    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        return fallback
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         (joints,) = self.shape
@@ -124,7 +124,7 @@ class LlvmLoop(_Native, BasicKernel):
 
 
 class LlvmRollout(_Native, HostRollout):
-    """Whole motions of many rollouts."""
+    """Motions of many rollouts."""
 
     def __init__(self, code: LoadedCode, write: Write, entries: int, dtype: str) -> None:
         super().__init__(code, write, dtype)
@@ -185,12 +185,12 @@ _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.
 
 
 def _address(array: Array) -> int:
-    """Where the numbers of an array are, by NumPy's interface."""
+    """Return the address of the numbers of an array, by NumPy's interface."""
     return int(array.__array_interface__["data"][0])
 
 
 def _quick_address(array: Array) -> int:
-    """The same, read from the array object, where it follows the two words every object has: six times as fast."""
+    """Return the same from the array object, where it follows the two words of every object: six times as fast."""
     return ctypes.c_ssize_t.from_address(id(array) + 16).value
 
 
@@ -200,7 +200,7 @@ _place = _quick_address if _READABLE else _address
 
 
 def _fields(arrays: Sequence[Array], size: int) -> list[int]:
-    """Address, distance of states and distance of entries of each array, the distances in numbers."""
+    """Return address, stride of states and stride of entries of each array, the strides in numbers."""
     fields: list[int] = []
     for array in arrays:
         state, entry = array.strides

@@ -1,9 +1,9 @@
-"""The `run` of a module: over the states of a batch, W at a time, in whatever layout they lie.
+"""The function `run` of a module: a loop over the states of a batch, W at a time, in any layout.
 
-`run(layout, begin, end)` computes the states begin..end and answers 1 if any result is not finite. The layout holds,
-for each argument and then for the output: address, distance of states, distance of entries, the distances counted in
-numbers. Where W states lie side by side, code reads and writes the array itself; otherwise they pass through a tile,
-which has one vector of W states per number. Rows of a large output that no cache would hold go past the caches.
+`run(layout, begin, end)` computes the states begin..end and returns 1 if any result is not finite. The layout holds,
+for each argument and then for the output: address, stride of states and stride of entries, the strides in numbers.
+Where W states are contiguous, code reads and writes the array itself; otherwise they pass through a tile, which has one
+vector of W states per number. Rows of a large output bypass the caches.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from itertools import pairwise
 
 from armwright.backends.llvm.block import Block, Lanes, repeated
 
-MAX_TILE_NUMBERS = 2**63 - 1
-"""No two states are so far apart."""
+IMPOSSIBLE_STRIDE = 2**63 - 1
+"""A stride that no array has."""
 
 MAX_CACHED_BYTES = 2**24
-"""Bytes of results up to which they are kept in the caches; beyond, reading lines in to overwrite them is lost time."""
+"""Bytes of results up to which they stay in the caches; beyond, reading lines to overwrite them wastes time."""
 
 STREAM_BYTES = 16
-"""Bytes that are written at once past the caches: what every allocated array is aligned to."""
+"""Bytes of one write that bypasses the caches: the alignment of every allocated array."""
 
 HEADER = "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The arrays of a `run` by name, each with the text of how many numbers it has per state; the last is the output.
+    """The arrays of a `run` by name, each with the text of its numbers per state; the last is the output.
 
-    With `rows`, the numbers are known when the code is written, and states that are whole rows are turned at once.
-    Array `through` passes through its tile in any case, and past the caches where that can be.
+    With `rows`, the numbers are known when the code is written, and states that are whole rows are transposed at once.
+    Array `through` always passes through its tile, and bypasses the caches where it can.
     """
 
     sizes: Mapping[str, str]
@@ -40,11 +40,11 @@ class Batch:
     through: str = ""
 
     def fields(self, name: str) -> Iterator[str]:
-        """The layout of one array, in registers."""
+        """Load the layout of one array into registers."""
         for j, field in enumerate(("address", "state", "entry"), start=3 * list(self.sizes).index(name)):
             yield f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {j}"
             yield f"  %{field}.{name} = load {'ptr' if field == 'address' else 'i64'}, ptr %{field}.{name}.at, align 8"
-        yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else MAX_TILE_NUMBERS}"
+        yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else IMPOSSIBLE_STRIDE}"
         if name == self.through:
             yield f"  %near.{name} = icmp eq i64 %state.{name}, 1"
             yield from self._far(name)
@@ -52,11 +52,11 @@ class Batch:
             yield f"  %rows.{name} = icmp eq i64 %entry.{name}, 1"
 
     def _far(self, name: str) -> Iterator[str]:
-        """Whether rows are to go past the caches: many, one behind the other, and in pieces as memory wants them."""
+        """Compute %far: true if rows bypass the caches, being many, contiguous and aligned."""
         n, t = self.sizes[name], self.lanes
         yield f"""  %states = sub i64 %end, %begin
   %many.{name} = icmp sgt i64 %states, {MAX_CACHED_BYTES // (t.bytes * int(n))}
-  %behind.{name} = icmp eq i64 %state.{name}, {n if streams(int(n), t) else MAX_TILE_NUMBERS}
+  %behind.{name} = icmp eq i64 %state.{name}, {n if streams(int(n), t) else IMPOSSIBLE_STRIDE}
   %place.{name} = ptrtoint ptr %address.{name} to i64
   %first.{name} = and i64 %begin, {t.width - 1}
   %odd.{name} = and i64 %place.{name}, {STREAM_BYTES - 1}
@@ -66,7 +66,7 @@ class Batch:
   %far.{name} = and i1 %large.{name}, %even.{name}"""
 
     def over(self, before: str, work: Iterable[str]) -> Iterator[str]:
-        """From label `before` to label finish: `work` for every W states; it ends by jumping to label after.
+        """Write the loop from label `before` to label finish around `work`, which ends by jumping to label after.
 
         Array x is read or written at %read.x, with its numbers %step.x apart.
         """
@@ -94,7 +94,7 @@ chunk:
 finish:"""
 
     def fetch(self, following: str) -> Iterator[str]:
-        """The inputs into tiles, those that need it; then on to a label."""
+        """Copy inputs into tiles where needed; continue at label `following`."""
         *names, _ = self.sizes
         yield f"  br label %fetch.{names[0]}"
         for name, then in zip(names, [*(f"fetch.{name}" for name in names[1:]), following], strict=True):
@@ -108,7 +108,7 @@ finish:"""
             )
 
     def deliver(self) -> Iterator[str]:
-        """The output out of its tile, if it is in one; then on to label after."""
+        """Copy the output out of its tile if it is in one; continue at label after."""
         *_, (name, n) = self.sizes.items()
         there = f"ptr %here.{name}, i64 %state.{name}"
         yield from self._copied(
@@ -139,7 +139,7 @@ keep.{name}:"""
         yield f"  {any_layout}\n  br label %{then}"
 
     def answer(self) -> str:
-        """The end of a `run`: 1 if any lane of the status is not a number, else 0."""
+        """Write the end of a `run`: 1 if any lane of the status is not a number, else 0."""
         t = self.lanes
         return f"""  %sum = load {t.vector}, ptr %status, align 64
   %broken = fcmp uno {t.vector} %sum, zeroinitializer
@@ -153,26 +153,26 @@ keep.{name}:"""
 
 
 def tile_size(n: int, t: Lanes) -> int:
-    """Scalars in a tile of n vectors, with room for the whole last group of a transposition."""
+    """Return the scalars of a tile of n vectors, with room for the whole last group of a transposition."""
     return -(-n // t.width) * t.width * t.width
 
 
 def packers(t: Lanes) -> list[str]:
-    """Functions that pack and unpack states in any layout."""
+    """Return functions that pack and unpack states in any layout."""
     return [_pack_any(t), _unpack_any(t), _lay(t)]
 
 
 MANY_GROUPS = 8
-"""From so many groups of W numbers on, rows are turned in a loop: written out, they would take long to compile."""
+"""Groups of W numbers from which rows are transposed in a loop; unrolled, they would compile slowly."""
 
 
 def streams(n: int, t: Lanes) -> bool:
-    """Whether rows of n numbers can go past the caches: each starts with a piece, or in the middle of one."""
+    """Return True if rows of n numbers can bypass the caches: each starts at a piece or in its middle."""
     return n * t.bytes % STREAM_BYTES == 0 or t.double
 
 
 def row_packers(sizes: Iterable[int], t: Lanes, streamed: int | None = None) -> list[str]:
-    """Functions that pack and unpack whole rows of these sizes; rows of size `streamed` can go past the caches."""
+    """Return functions that pack and unpack rows of these sizes; those of size `streamed` can bypass the caches."""
     asked = set(sizes)
     long = {n for n in asked if n >= MANY_GROUPS * t.width}
     short = (asked - long) | {part for n in long for part in (t.width, n % t.width) if part}
@@ -186,7 +186,7 @@ def row_packers(sizes: Iterable[int], t: Lanes, streamed: int | None = None) -> 
 
 
 def _long_rows(name: str, n: int, t: Lanes) -> str:
-    """Rows of n numbers, W of them at a time, and then what is left."""
+    """Return a function for rows of n numbers, W at a time, and then the rest."""
     array, tile = "ptr {array}, i64 %stride", "ptr {tile}"
     arguments = f"{array}, {tile}" if name == "pack" else f"{tile}, {array}"
     groups, left = divmod(n, t.width)
@@ -210,7 +210,7 @@ rest:
 
 
 def _pack_any(t: Lanes) -> str:
-    """States in any layout, or fewer than W of them (the last one repeated), into a tile."""
+    """Return a function from any layout, or fewer than W states (the last one repeated), to a tile."""
     array, tile = _places("%lane", t)
     step = f"""  %short = icmp slt i64 %i, %last
   %lane = select i1 %short, i64 %i, i64 %last
@@ -223,7 +223,7 @@ def _pack_any(t: Lanes) -> str:
 
 
 def _unpack_any(t: Lanes) -> str:
-    """A tile, or the first few states of it, to an array in any layout."""
+    """Return a function from a tile, or its first states, to any layout."""
     array, tile = _places("%i", t)
     step = f"""{tile}
   %x = load {t.scalar}, ptr %here, align {t.bytes}
@@ -234,7 +234,7 @@ def _unpack_any(t: Lanes) -> str:
 
 
 def _lay(t: Lanes) -> str:
-    """A tile to an array whose states lie side by side."""
+    """Return a function from a tile to an array whose states are contiguous."""
     step = f"""  %slot = mul i64 %k, {t.width}
   %place = mul i64 %k, %entry
   %from = getelementptr {t.scalar}, ptr %tile, i64 %slot
@@ -251,7 +251,7 @@ end:
 
 
 def _places(state: str, t: Lanes) -> tuple[str, str]:
-    """Where the array has number %k of a state, and where the tile has that of state %i."""
+    """Return the addresses of number %k of a state in the array, and of state %i in the tile."""
     array = f"""  %offset = mul i64 {state}, %state
   %place = add i64 %base, %offset
   %there = getelementptr {t.scalar}, ptr %array, i64 %place"""
@@ -261,7 +261,7 @@ def _places(state: str, t: Lanes) -> tuple[str, str]:
 
 
 def _each_number(function: str, first: str, step: str, states: int | str, t: Lanes) -> str:
-    """A function that does `step` for every number %k of every state %i."""
+    """Return a function that does `step` for every number %k of every state %i."""
     row = f"""  %base = mul i64 %k, %entry
   %row = mul i64 %k, {t.width}
   br label %states
@@ -277,7 +277,7 @@ end:
 
 
 def _pack_rows(n: int, t: Lanes) -> str:
-    """W states, each a row of n numbers side by side, into a tile with one vector per number."""
+    """Return a function from W rows of n contiguous numbers to a tile with one vector per number."""
     block = Block(t)
     for start, mask in _groups(n, t.width):
         rows = [
@@ -293,7 +293,7 @@ def _pack_rows(n: int, t: Lanes) -> str:
 
 
 def _unpack_rows(n: int, t: Lanes) -> str:
-    """The reverse of `_pack_rows`."""
+    """Return the reverse of `_pack_rows`."""
     block = Block(t)
     for start, mask in _groups(n, t.width):
         columns = [
@@ -309,7 +309,7 @@ def _unpack_rows(n: int, t: Lanes) -> str:
 
 
 def _stream_rows(odd: bool, t: Lanes) -> str:
-    """W columns of a tile, past the caches to rows; if `odd`, each second row starts in the middle of a piece."""
+    """Return a function from W columns of a tile to rows past the caches; `odd` rows may start mid-piece."""
     block = Block(t)
     columns = [
         block.let(f"load {t.vector}, ptr {_column(block, j)}, align {t.bytes * t.width}") for j in range(t.width)
@@ -326,7 +326,7 @@ def _stream_rows(odd: bool, t: Lanes) -> str:
 
 
 def _bits(block: Block, row: str, begin: int, end: int) -> str:
-    """Some lanes of a vector, as one whole number where they are one only."""
+    """Return some lanes of a vector, one lane as an integer."""
     t, indices = block.lanes, ", ".join(f"i32 {j}" for j in range(begin, end))
     part = block.let(f"shufflevector {t.vector} {row}, {t.vector} poison, <{end - begin} x i32> <{indices}>")
     if end - begin > 1:
@@ -335,14 +335,14 @@ def _bits(block: Block, row: str, begin: int, end: int) -> str:
 
 
 def _row(block: Block, state: int, start: int) -> str:
-    """Where the array has the numbers of a state, from `start` on."""
+    """Return the address of the numbers of a state in the array, from `start` on."""
     offset = block.let(f"mul i64 %stride, {state}")
     place = block.let(f"add i64 {offset}, {start}")
     return block.let(f"getelementptr {block.lanes.scalar}, ptr %array, i64 {place}")
 
 
 def _column(block: Block, k: int) -> str:
-    """Where the tile has number k of all states."""
+    """Return the address of number k of all states in the tile."""
     return block.let(f"getelementptr {block.lanes.scalar}, ptr %tile, i64 {k * block.lanes.width}")
 
 

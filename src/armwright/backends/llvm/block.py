@@ -1,4 +1,4 @@
-"""IR text being written: a vector type, and instructions with a fresh name for each result."""
+"""A block of IR text: a vector type, and instructions with a fresh name for each result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Lanes:
-    """A vector type: W floats or doubles."""
+    """A vector type of W floats or doubles."""
 
     width: int
     double: bool
@@ -43,7 +43,7 @@ class Lanes:
         return f"v{self.width}f{8 * self.bytes}"
 
     def number(self, x: float) -> str:
-        """A constant; LLVM writes floats as the hexadecimal digits of the double they are equal to."""
+        """Return a constant; LLVM writes floats as hexadecimal digits of the equal double."""
         if not self.double:
             x = struct.unpack("<f", struct.pack("<f", x))[0]
         return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
@@ -56,7 +56,7 @@ class Lanes:
 
 
 class Block:
-    """IR instructions being written, with a fresh name for each result."""
+    """A block of IR instructions, with a fresh name for each result."""
 
     def __init__(self, lanes: Lanes) -> None:
         self.lanes = lanes
@@ -65,7 +65,7 @@ class Block:
         self._count = 0
 
     def another(self) -> Block:
-        """For another function, with what is declared in common."""
+        """Return a block for another function, with common declarations."""
         block = Block(self.lanes)
         block.declared = self.declared
         return block
@@ -79,14 +79,14 @@ class Block:
         return f"%v{self._count}"
 
     def function(self, header: str) -> str:
-        """What has been written, as a function that returns nothing."""
+        """Return the instructions as a function that returns nothing."""
         return f"define internal void {header} {{\n" + "\n".join(self.lines) + "\nret void\n}"
 
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
 
     def on(self, name: str) -> None:
-        """Go on at a label that starts here."""
+        """Jump to a label that starts here."""
         self.put(f"br label %{name}")
         self.label(name)
 
@@ -101,13 +101,13 @@ class Block:
         return self.let(f"{op} contract nsz {self.lanes.vector} {x}, {y}")
 
     def call(self, name: str, *args: str) -> str:
-        """An LLVM intrinsic on vectors."""
+        """Call an LLVM intrinsic on vectors."""
         t, full = self.lanes.vector, f"@llvm.{name}.{self.lanes.suffix}"
         self.declared.add(f"declare {t} {full}({', '.join([t] * len(args))})")
         return self.let(f"call {t} {full}({', '.join(f'{t} {a}' for a in args)})")
 
     def fma(self, x: str, y: str, z: str) -> str:
-        """x y + z, rounded once where the machine can."""
+        """Return x y + z, rounded once if the CPU can."""
         if self.lanes.fma:
             return self.call("fma", x, y, z)
         t = self.lanes.vector
@@ -117,7 +117,7 @@ class Block:
         return self.let(f"load {self.lanes.vector}, ptr {source}, align {self.lanes.bytes}")
 
     def spread(self, source: str) -> str:
-        """One number in every lane."""
+        """Load one number into every lane."""
         return self.everywhere(self.let(f"load {self.lanes.scalar}, ptr {source}, align {self.lanes.bytes}"))
 
     def everywhere(self, one: str) -> str:
@@ -126,7 +126,7 @@ class Block:
         return self.let(f"shufflevector {t.vector} {first}, {t.vector} poison, <{t.width} x i32> zeroinitializer")
 
     def load(self, source: str, index: int | str, align: int = 64) -> str:
-        """A whole vector out of memory of our own."""
+        """Load a whole vector from local memory."""
         place = self.let(f"getelementptr {self.lanes.vector}, ptr {source}, i64 {index}")
         return self.let(f"load {self.lanes.vector}, ptr {place}, align {align}")
 
@@ -140,12 +140,12 @@ class Block:
 
 
 def library(name: str, lanes: Lanes) -> str:
-    """The C library's name for a function of this precision."""
+    """Return the name of a C library function of this precision."""
     return name if lanes.double else f"{name}f"
 
 
 def declarations(declared: set[str], t: Lanes) -> list[str]:
-    """Intrinsics that code calls, and the C library; the weights of a rare branch, the mark of a store past caches."""
+    """Return declarations of intrinsics and C functions, and the metadata of rare branches and non-temporal stores."""
     return [
         *sorted(declared),
         *(f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos")),
@@ -156,9 +156,9 @@ def declarations(declared: set[str], t: Lanes) -> list[str]:
 
 
 def repeated(label: str, index: str, count: int | str, body: str, before: str, last: str, after: str) -> str:
-    """A loop with this label: `body` for each index from 0 to below `count`.
+    """Return a loop with this label: `body` for each index from 0 to below `count`.
 
-    It is entered from the label `before`; its last part has the label `last`, and it goes on at `after`.
+    The label `before` enters it, its last part has the label `last`, and it continues at `after`.
     """
     return f"""{label}:
   {index} = phi i64 [ 0, %{before} ], [ {index}.next, %{last} ]

@@ -1,4 +1,4 @@
-"""What a program computes, for W states at once: one function, or several where one would take LLVM too long."""
+"""The body of a program for W states: one function, or several where one would take LLVM too long."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from armwright.graph.expression import LEAVES, Expr, Operand, schedule
 from armwright.graph.program import Program
 
 MAX_FUNCTION_NODES, PIECE_NODES = 12_000, 1000
-"""Nodes up to which a program is one function, and beyond which it is several of this size.
+"""The nodes of a program up to which it is one function; a larger one is several of PIECE_NODES.
 
-What LLVM takes grows faster than the length of a function. Between two, values go through memory. Derivatives of a
-humanoid of 38 freedoms, 24,000 operations, compile in 3 s instead of 7 and run in three quarters of the time; those of
-a quadruped, 6000, would take a tenth longer.
+The compile time of LLVM grows faster than the length of a function. Between two functions values pass through memory.
+Derivatives of a humanoid of 38 freedoms, 24,000 operations, compile in 3 s instead of 7 and run in three quarters of
+the time; those of a quadruped, 6000, would take a tenth longer.
 """
 
 
 def write_body(program: Program, block: Block, name: str, filled: bool = False) -> str:
-    """A function that computes the program for W states and marks in `status` what is not finite.
+    """Return a function that computes the program for W states and marks results that are not finite in `status`.
 
     If the output is `filled`, its constants are there already.
     """
@@ -36,24 +36,25 @@ def write_body(program: Program, block: Block, name: str, filled: bool = False) 
 
 
 def tiled(program: Program) -> bool:
-    """Whether all results go to a tile, even where states lie side by side.
+    """Return True if all results go to a tile, even if states are contiguous.
 
-    Of many stores whose distances are not known, LLVM asks of each two whether they may meet.
+    For many stores with unknown strides LLVM checks each pair for overlap.
     """
     return program.equations is not None or len(program.outputs) > 256
 
 
 def arguments(program: Program) -> list[str]:
-    """Of a function of a program: where each argument is, and how far apart its entries are."""
+    """Return address and entry stride of each argument of a function of the program."""
     return [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
 
 
 def signature(program: Program) -> str:
+    """Return the parameters of a function of the program."""
     return ", ".join([*arguments(program), "ptr %po, i64 %so, ptr noalias %status"])
 
 
 class _Values(dict[int, str]):
-    """What has been computed, by the index of the node; what has not is an input, or was kept by an earlier piece."""
+    """Computed values by the index of the node; other nodes are inputs, or kept by an earlier piece."""
 
     def __init__(self, program: Program, block: Block, kept: Mapping[int, int] | None = None) -> None:
         super().__init__()
@@ -70,7 +71,7 @@ class _Values(dict[int, str]):
 
 
 def _pieces(program: Program) -> list[list[Expr]]:
-    """Every node that is computed, sines and what they need first, in parts of about the same length."""
+    """Return all computed nodes in pieces of about equal length; sines and their angles come first."""
     first = {node.index for angles in rounds(program) for node in schedule(angles)}
     inner = [node for node in program.nodes if node.op not in LEAVES]
     early = [node for node in inner if node.index in first or node.op in ("sin", "cos")]
@@ -84,7 +85,7 @@ def _pieces(program: Program) -> list[list[Expr]]:
 def _write_piece(
     program: Program, block: Block, values: _Values, piece: list[Expr], outputs: Sequence[int], filled: bool
 ) -> None:
-    """Some of the nodes, and those of the outputs that can be had then."""
+    """Write some nodes, and the outputs available then."""
     t = block.lanes
     if any(node.op in ("sin", "cos") for node in piece):
         _write_sines(program, block, values)
@@ -103,7 +104,7 @@ def _write_piece(
 
 
 def _check_idle(program: Program, block: Block) -> None:
-    """Of what nothing depends on the status says, too, whether it is a number."""
+    """Mark unused inputs that are not finite in the status."""
     used = {node.index for node in program.nodes}
     idle = [place for index, place in program.places().items() if index not in used]
     if idle:
@@ -115,7 +116,7 @@ def _check_idle(program: Program, block: Block) -> None:
 
 
 def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr]], filled: bool) -> Iterator[str]:
-    """A function for each piece, and the one that calls them."""
+    """Yield a function for each piece, and the one that calls them."""
     t, home = block.lanes, {node.index: k for k, piece in enumerate(pieces) for node in piece}
     slots = _slots(pieces, home)
     last = len(pieces) - 1
@@ -147,7 +148,7 @@ def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr
 
 
 def _slots(pieces: list[list[Expr]], home: Mapping[int, int]) -> dict[int, int]:
-    """Where values that later pieces need are kept; a place is free again after the last of them."""
+    """Return the memory slots of values that later pieces use; a slot is free after the last use."""
     until: dict[int, int] = {}
     for k, piece in enumerate(pieces):
         until |= {x.index: k for node in piece for x in node.args if home.get(x.index, k) != k}
@@ -166,23 +167,23 @@ def _slots(pieces: list[list[Expr]], home: Mapping[int, int]) -> dict[int, int]:
 
 
 def _slot(block: Block, k: int) -> str:
-    """Where a tile has output k."""
+    """Return the address of output k in a tile."""
     return block.let(f"getelementptr {block.lanes.scalar}, ptr %po, i64 {k * block.lanes.width}")
 
 
 def constant(x: Operand) -> float | None:
-    """The number that an operand is in every state."""
+    """Return the number that an operand is in every state, or None."""
     return x.value if isinstance(x, Expr) else x
 
 
 def _finite(x: Operand) -> bool:
-    """Whether an output is known to be a finite number."""
+    """Return True if an output is a finite constant."""
     value = constant(x)
     return value is not None and math.isfinite(value)
 
 
 def _finished(block: Block, status: str, results: list[str]) -> str:
-    """The status, nan where a result is not finite; many results are gone through side by side."""
+    """Return the status, nan if a result is not finite; many results go through parallel sums."""
     zero = block.lanes.splat(0.0)
     sums = [status, *([zero] * 3 if len(results) > 16 else [])]
     for k, result in enumerate(results):
@@ -191,22 +192,21 @@ def _finished(block: Block, status: str, results: list[str]) -> str:
 
 
 def address(block: Block, pointer: str, stride: str, k: int) -> str:
-    """Where entry k of an array is."""
+    """Return the address of entry k of an array."""
     offset = block.let(f"mul i64 {stride}, {k}")
     return block.let(f"getelementptr {block.lanes.scalar}, ptr {pointer}, i64 {offset}")
 
 
 def number(x: Operand, values: Mapping[int, str], block: Block) -> str:
-    """A node that has been computed, or a constant, as a vector."""
+    """Return a computed node, or a constant, as a vector."""
     value = constant(x)
     return block.lanes.splat(float(value)) if value is not None else values[x.index]  # type: ignore[union-attr]
 
 
 def compute(program: Program, block: Block, uniform: Collection[int] = ()) -> dict[int, str]:
-    """The values of all nodes, from arguments at %p0, %p1, ... with their entries %s0, %s1, ... apart.
+    """Return the values of all nodes, from arguments at %p0, %p1, ... with entry strides %s0, %s1, ...
 
-    Arguments in `uniform` are the same numbers for all states. Sines and cosines come first, with nothing but what
-    their angles need before them.
+    Arguments in `uniform` are equal for all states. Sines and cosines come first, after the nodes of their angles.
     """
     values = _Values(program, block)
     for x, (a, k) in program.places().items():
@@ -233,7 +233,7 @@ def _write_sines(program: Program, block: Block, values: _Values) -> None:
 
 
 def _sign(block: Block, x: str) -> str:
-    """-1, 0 or 1; a nan stays a nan."""
+    """Return -1, 0 or 1; a nan stays a nan."""
     t = block.lanes
     one = block.call("copysign", t.splat(1.0), x)
     signed = block.choose(block.let(f"fcmp one {t.vector} {x}, zeroinitializer"), one, t.splat(0.0))
@@ -259,4 +259,4 @@ EMIT: dict[str, Callable[..., str]] = {
     "sign": _sign,
     "select": _select,
 }
-"""How each operation is written; sine and cosine are `trigonometry`."""
+"""The code of each operation; `trigonometry` writes sine and cosine."""

@@ -35,7 +35,7 @@ def module(rolled: ChainLoop, lanes: Lanes) -> str:
 
 
 def _step(sweep: ChainSweep, kind: str, block: Block, name: str) -> str:
-    """A function that computes one step for W states; carry and record go to places of their own."""
+    """Return a function of one step for W states; carry and record go to separate arrays."""
     program = sweep.steps[kind]
     values = compute(program, block, uniform={1})
     for k, x in enumerate(program.outputs):

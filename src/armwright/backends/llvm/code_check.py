@@ -1,4 +1,4 @@
-"""Loaded code is tried before it is used: one state, and the interpreter's word for what it should give."""
+"""Check of loaded code: one state, compared with the interpreter, before the code is used."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from armwright.backends.interface import CHAIN_JOINTS, ROLLOUT_SCALARS, ChainTab
 from armwright.integrate.control import MIN_PREVIOUS_RATIO, Gains
 
 TEST_STEP = 1e-3
-"""Seconds of the one step a rollout is tried with, which is never rejected."""
+"""Seconds of the one step of a test rollout, which is never rejected."""
 
 TEST_STEPS = (TEST_STEP, 2.0)
-"""Length and number of the steps that an integrating program is tested with."""
+"""Length and number of the test steps of a program with an integration."""
 
 Units: TypeAlias = Sequence[tuple[int, int, int]]
-"""As in a `Program`: entries that make a vector of unit length."""
+"""The unit vectors of a `Program`: argument, first and last entry."""
 
 
 def kernel(
     tried: Kernel, reference: Kernel, sizes: Iterable[int], units: Units = (), last: Sequence[float] = ()
 ) -> bool | None:
-    """Whether two kernels give the same for one state at random, always the same; `last` is an argument of its own."""
+    """Return True if two kernels agree for one random state, None if unknown; `last` is the last argument."""
     arrays = _state(sizes, tried.dtype, units)
     if last:
         arrays[-1][:] = last
@@ -42,7 +42,7 @@ def rollout(
     unit_vectors: Sequence[tuple[int, int]] = (),
     gauges: int = 0,
 ) -> bool | None:
-    """Whether one step of two rollouts ends in the same state, with the same measured."""
+    """Return True if one step of two rollouts ends in the same state and measures."""
     ends = []
     for travel in (tried, reference):
         fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, unit_vectors, gauges)
@@ -52,7 +52,7 @@ def rollout(
 
 
 def short(tables: ChainTables) -> ChainTables:
-    """The first joints of a chain, with one of each kind it has: the code of a loop does not depend on its length."""
+    """Return the tables of the first joints and one of each type: the code of a loop does not depend on its length."""
     kinds = [np.flatnonzero(tables.kinds == kind)[:1].tolist() for kind in range(len(CHAIN_JOINTS))]
     rows = sorted({*range(min(2, len(tables.kinds))), *(row for kind in kinds for row in kind)})
     return ChainTables(tables.parameters[rows], tables.kinds[rows], tables.starts)
@@ -67,8 +67,7 @@ def _state(sizes: Iterable[int], dtype: np.dtype[Any], units: Units = ()) -> lis
 
 
 def _alike(got: Array, expected: Array) -> bool | None:
-    """Whether results differ by no more than rounding, of which much may cancel; None where the interpreter's are not
-    finite, which is no evidence."""
+    """Return True if results agree to rounding; None if those of the interpreter are not finite."""
     if not np.isfinite(expected).all():
         return None
     with np.errstate(all="ignore"):
@@ -84,7 +83,7 @@ def _fields(
     unit_vectors: Sequence[tuple[int, int]],
     gauges: int,
 ) -> dict[str, Any]:
-    """Equal rollouts, one step from their only record."""
+    """Return the fields of equal rollouts, one step before their only record."""
     units = [(0, first, end - 1) for first, end in unit_vectors]
     y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype, units))
     begin = {"h": TEST_STEP, "previous_error": MIN_PREVIOUS_RATIO}

@@ -1,8 +1,8 @@
-"""LLVM IR to machine code for this CPU, here or in a process of its own.
+"""Compilation of LLVM IR to machine code for this CPU, in this process or a child.
 
-llvmlite does not give back all that its passes take: some 0.2 MB stay for every program, whatever is closed and in
-whatever context it was. So a process compiles HERE of them itself and has each further one compiled by another process,
-with which all of it goes. Run as a program this file is that process: text in, machine code out.
+llvmlite leaks some 0.2 MB for every program, even if everything is closed. So a process compiles MAX_COMPILED_HERE
+programs itself and starts a child for each further one. Run as a program this file is that child: text in, machine code
+out.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ import llvmlite.binding as llvm
 from armwright.backends.llvm.target import target
 
 MAX_COMPILED_HERE = 500
-"""Programs that a process compiles itself, by which 0.1 GB stay; elsewhere each takes tenths of a second longer."""
+"""Programs compiled in this process, which leak 0.1 GB; in a child each takes tenths of a second longer."""
 
 
-MIN_WORKER_NODES = 12_000
-"""Lines of a program from which on LLVM does without what takes it more than a proportionate time.
+MAX_FULLY_OPTIMISED_LINES = 12_000
+"""Lines of a program beyond which LLVM skips passes of more than linear time.
 
-The derivatives of a humanoid of 31 freedoms take it 6 s instead of 19; their code has the same size and speed.
+The derivatives of a humanoid of 31 freedoms compile in 6 s instead of 19; size and speed of the code are the same.
 """
 
 
 def machine(cpu: str, features: str, level: int = 3) -> Any:
-    """A target machine; an engine takes it over and frees it, so each needs its own.
+    """Return a target machine; an engine takes ownership of it, so each needs a new one.
 
-    The code model is large: in a process with much memory mapped, code and its constants can lie more than 2 GB apart,
-    where the small model could not reach and LLVM would end the process. It costs about one percent.
+    The code model is large. In a process with much mapped memory, code and its constants can lie more than 2 GB apart,
+    beyond the reach of the small model, and LLVM would abort. It costs about one percent.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -47,19 +47,19 @@ def machine(cpu: str, features: str, level: int = 3) -> Any:
 
 
 PATIENCE_SECONDS = 0.3
-"""Seconds after which whoever waits for the compiler is told."""
+"""Seconds after which a terminal shows that code is compiled."""
 
 LOG = logging.getLogger("armwright")
 
 
 def compiled(text: str) -> bytes:
-    """Machine code."""
-    with _told(text.count("\n")):
-        return _here_or_elsewhere(text)
+    """Return the machine code of LLVM IR."""
+    with _reported(text.count("\n")):
+        return _compiled_in_process_or_child(text)
 
 
 @contextmanager
-def _told(lines: int) -> Iterator[None]:
+def _reported(lines: int) -> Iterator[None]:
     """A line on a terminal while compiling takes long, and a message in the log afterwards."""
     begin, shown = time.perf_counter(), threading.Event()
 
@@ -86,7 +86,7 @@ def _told(lines: int) -> Iterator[None]:
             LOG.info("compiled %d lines in %.1f s", lines, seconds)
 
 
-def _here_or_elsewhere(text: str) -> bytes:
+def _compiled_in_process_or_child(text: str) -> bytes:
     made_for = target().cpu, target().features
     if (
         next(_asked) < MAX_COMPILED_HERE or not sys.executable or hasattr(sys, "frozen")
@@ -105,7 +105,7 @@ _asked = count()
 
 
 def _compiled(text: str, cpu: str, features: str) -> bytes:
-    level = 1 if text.count("\n") > MIN_WORKER_NODES else 3
+    level = 1 if text.count("\n") > MAX_FULLY_OPTIMISED_LINES else 3
     made_for = machine(cpu, features, level)
     parsed = llvm.parse_assembly(text, llvm.create_context())
     parsed.verify()

@@ -1,8 +1,8 @@
-"""Events in the loop of a motion: noticed after every step, and found by steps of other lengths from where it began.
+"""Event detection in the loop of a rollout: after every step, and by steps of other lengths from its start.
 
-An event is a number that a program computes of time, state and parameters, and it happens where that changes its sign.
-A step in which one does is taken again, from its start and with other lengths, until the instant is known to rounding
-(`integrate.events` says the same of one rollout). The rollout stays there, and its `state` and `event` say why.
+An event is a number computed from time, state and parameters; it happens where the number changes its sign. The step is
+then repeated from its start with other lengths until the instant is known to rounding, as in `integrate.events`. The
+rollout stays there, with its `stop_reason` and `event`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
 HALVINGS = 4
-"""Of so many guesses one halves what is left, whatever the others do."""
+"""One guess in so many halves the bracket."""
 
 MOST_GUESSES = 200
 JUST_AFTER = 2.0**-20
@@ -24,7 +24,7 @@ JUST_AFTER = 2.0**-20
 
 
 class EventDetection(EventSubdivision):
-    """Stages of a motion that may be watched."""
+    """The stages of a rollout, with events."""
 
     def __init__(
         self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, sizes: Sequence[int], watch: EventProgram | None
@@ -36,8 +36,7 @@ class EventDetection(EventSubdivision):
 
     @property
     def memory(self) -> dict[str, int]:
-        """The vectors it needs: values of events before and after a step and at a guess, which way each has crossed; a
-        step that is under way; the bracket of a crossing with the values at its ends; what looks within a step need."""
+        """The vectors of memory: events before, after and at a guess, their signs, a saved step, a bracket."""
         if not self.watch:
             return {}
         events = dict.fromkeys(("before", "after", "guessed", "crossed"), self.events)
@@ -46,14 +45,14 @@ class EventDetection(EventSubdivision):
     # what happens in a step
 
     def look(self) -> None:
-        """The values of all events where every rollout is."""
+        """Evaluate all events at the current states."""
         if self.watch:
             self.evaluate("watch", self.block.read("%t.here"), "%now", "%before")
 
     def passed(self, time: str, length: str, end: str, going: str) -> None:
-        """Look at a step to `trial` of those rollouts that are `going`; one that an event ends has that state there.
+        """Check a step to `trial` of the rollouts `going`; a rollout that an event ends has that state in `trial`.
 
-        Then `instant` is when each is there, and `state` and `event` are written down.
+        Then `instant` is the time of each rollout; `stop_reason` and `event` are stored.
         """
         t, block, zero = self.t, self.block, "zeroinitializer"
         look, locate, done = (block.fresh(name) for name in ("watch.look", "watch.locate", "watch.done"))
@@ -76,7 +75,7 @@ class EventDetection(EventSubdivision):
             self.store("%before", e, self.choose(going, self.load("%after", e), self.load("%before", e)))
 
     def _latest(self, values: str) -> str:
-        """Above zero once any of the events has happened that do within the step; below before."""
+        """Return a number above zero once any event of the step has happened."""
         t = self.t
         highest = t.splat(-1e30)
         for e in range(self.events):
@@ -123,7 +122,7 @@ class EventDetection(EventSubdivision):
             self._copy("%saved", self.m, "%k", last)
 
     def _signs(self, time: str, length: str, going: str) -> None:
-        """Where an event was zero before the step, the values of all just after that."""
+        """Evaluate all events just after the start, where one was zero at the start."""
         just, known = self.block.fresh("just.after"), self.block.fresh("signs.known")
         some = self.let(f"and {self.t.truths} {going}, zeroinitializer")
         for e in range(self.events):
@@ -134,7 +133,7 @@ class EventDetection(EventSubdivision):
         self.block.on(known)
 
     def _narrow(self, time: str, length: str, hit: str, width: str) -> None:
-        """Guess by the secant between the ends of the bracket, of which one that stays counts for half (Illinois)."""
+        """Narrow the bracket by secants; the value at an end that stays is halved (Illinois)."""
         t, block = self.t, self.block
         loop, guess, out = (block.fresh(name) for name in ("narrow", "narrow.guess", "narrow.out"))
         entry, after = block.fresh("narrow.entry"), block.fresh("narrow.after")
@@ -177,7 +176,7 @@ class EventDetection(EventSubdivision):
         block.label(out)
 
     def _end(self, hit: str, lost: str, when: str) -> None:
-        """Write down of each rollout that has ended by which event, and when; or that an event is not a number."""
+        """Store the event that ended each rollout and its time, or that an event is not finite."""
         t, zero = self.t, "zeroinitializer"
         which = t.splat(0.0)
         for e in reversed(range(self.events)):
@@ -190,7 +189,7 @@ class EventDetection(EventSubdivision):
         self.store("%instant", "0", self.choose(hit, when, self.load("%instant", "0")))
 
     def _copy(self, source: str, first: int, target: str, begin: int) -> None:
-        """A state from one place of the memory to another."""
+        """Copy a state in memory."""
 
         def entry(e: str) -> None:
             x = self.load(source, self.let(f"add i64 {e}, {first}"))
@@ -199,5 +198,5 @@ class EventDetection(EventSubdivision):
         self.each("copy", entry)
 
     def take(self, which: str, name: str, new: str, old: str) -> None:
-        """The new entries in place of the old, in some of the lanes."""
+        """Replace the old entries by the new ones in some lanes."""
         self.each(name, lambda e: self.store(old, e, self.choose(which, self.load(new, e), self.load(old, e))))

@@ -1,8 +1,8 @@
-"""A closer look at a step in which an event may cross zero several times, so that the first crossing is found.
+"""Subdivision of a step in which an event may cross zero several times, to find the first crossing.
 
-Within every step events are looked at in four places, on a parabola through its ends. Where the cubic of their values
-and slopes may have several zeros, or is none of theirs (`integrate.events.tangled`), the step is searched piece by
-piece, each a third of one that is too long, by steps of other lengths from where it began.
+Events are evaluated at four points within every step, on a parabola through its ends. A cubic through their values and
+slopes may have several zeros, or may not fit (`integrate.events.tangled`). Then the step is searched piece by piece,
+each a third of one that was too long, by steps of other lengths from its start.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from armwright.integrate.events import (
 )
 
 SMALLEST_PIECE = 1 / (3 * MAX_EVENT_INTERVALS)
-"""The part of a step that is not divided."""
+"""The share of a step that is not divided."""
 
 MOST_LOOKS = 6 * MAX_EVENT_INTERVALS
-"""Pieces that are tried in a step: each of the smallest ones, and as many that were too long."""
+"""Pieces tried in a step: each of the smallest, and as many that were too long."""
 
 SAMPLES_PER_PIECE = 4
-"""Of a piece: after a third, after two thirds, just before its end and at it; of a step just after its start too."""
+"""The points of a piece: a third, two thirds, just before its end and its end; of a step just after its start too."""
 
 BEGIN, WIDTH, LOW, HIGH, ACTIVE, FOUND = range(6)
-"""Of `piece`, in parts of the step: its begin and length, the bracket of a crossing; whether it is to be looked at, and
-whether something was found."""
+"""The entries of `piece`, in shares of the step: begin and length, bracket of a crossing; flags active and found."""
 
 
 class EventSubdivision(Stages):
-    """Stages of a motion within which events are looked at."""
+    """The stages of a rollout, with events within steps."""
 
     open: bool
     by_length: bool
@@ -48,13 +47,13 @@ class EventSubdivision(Stages):
 
     @property
     def room_to_look(self) -> dict[str, int]:
-        """The vectors it needs: values at all looks and where these are, slopes at the start, a state, the piece."""
+        """The vectors of memory: values at all points and their places, slopes at the start, a state, the piece."""
         looks = {"looks": SAMPLES_PER_PIECE * self.events, "shares": SAMPLES_PER_PIECE, "slopes": self.events}
         return {**looks, "near": self.m, "piece": 6}
 
     @property
     def just(self) -> float:
-        """The part of a step over which slopes are found."""
+        """The share of a step over which slopes are computed."""
         return JUST_INSIDE if self.t.double else JUST_INSIDE_COARSE
 
     # truths and vectors
@@ -79,7 +78,7 @@ class EventSubdivision(Stages):
         self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
 
     def evaluate(self, body: str, time: str, source: str, target: str) -> None:
-        """What a program makes of a time and a state."""
+        """Call a program at a time and a state."""
         w = self.t.width
         self.store("%moment", "0", time)
         if self.by_length and body == "body":
@@ -89,24 +88,24 @@ class EventSubdivision(Stages):
         self.put(f"call void @{body}({arguments})")
 
     def crosses(self, e: int, before: str, after: str) -> str:
-        """Whether an event happens between two of its values."""
+        """Return the lanes in which an event happens between two of its values."""
         zero, direction = "zeroinitializer", self.directions[e]
         up = self.both(self.true("olt", before, zero), self.true("oge", after, zero))
         down = self.both(self.true("ogt", before, zero), self.true("ole", after, zero))
         return {1: up, -1: down}[direction] if direction else self.either(up, down)
 
     def again(self, time: str, length: str, target: str) -> str:
-        """The step with another length, and the values of all events there; returns the time."""
+        """Repeat the step with another length and evaluate all events there; return the time."""
         self.stages(time, length, self.first)
         self.project()
         end = self.of("fadd", time, length)
         self.evaluate("watch", end, "%trial", target)
         return end
 
-    # looks within a step
+    # events within a step
 
     def look_within(self, time: str, length: str) -> str:
-        """Look at events along the parabola of a step; returns where one may cross zero several times."""
+        """Evaluate events along the parabola of a step; return the lanes in which one may cross zero several times."""
         t = self.t
         for k, share in enumerate((1 / 3, 2 / 3, 1 - self.just, self.just)):
             self.store("%shares", k, t.splat(share))
@@ -135,7 +134,7 @@ class EventSubdivision(Stages):
         return self._of_some("tangled", tangled)
 
     def _of_some(self, name: str, truth: Callable[[str], str]) -> str:
-        """Whether something is true of one event at least."""
+        """Return the lanes in which something is true of at least one event."""
         self.store("%piece", FOUND, self.t.splat(0.0))
 
         def look(e: str) -> None:
@@ -145,7 +144,7 @@ class EventSubdivision(Stages):
         return self.true("ogt", self.load("%piece", FOUND), "zeroinitializer")
 
     def _looks(self, k: str) -> str:
-        """Where the values of a look stand."""
+        """Return the address of the values at a point."""
         place = self.let(f"mul i64 {k}, {self.events}")
         return self.let(f"getelementptr {self.t.vector}, ptr %looks, i64 {place}")
 
@@ -153,11 +152,11 @@ class EventSubdivision(Stages):
         return self.load("%looks", self.let(f"add i64 {e}, {k * self.events}"))
 
     def _slope(self, e: str, after: str) -> str:
-        """The slope of an event at the end of a piece, per length of the step."""
+        """Return the slope of an event at the end of a piece, per length of the step."""
         return self.of("fdiv", self.of("fsub", after, self._look(2, e)), self.t.splat(self.just))
 
     def _tangled(self, e: str, before: str, after: str, begin: str, end: str, part: str) -> str:
-        """`integrate.events.tangled` of a part of a step."""
+        """Return `integrate.events.tangled` for a part of a step."""
         t, zero = self.t, "zeroinitializer"
         third, second = self._look(0, e), self._look(1, e)
         reach = self.of("fdiv", part, t.splat(3.0))
@@ -179,12 +178,12 @@ class EventSubdivision(Stages):
         return self.either(many, self.both(bent, self.opposite(self.both(flat, self.opposite(jumps)))))
 
     def _twice(self, truths: list[str]) -> str:
-        """Whether two of three are true."""
+        """Return true where two of three are true."""
         a, b, c = truths
         return self.either(self.both(a, self.either(b, c)), self.both(b, c))
 
     def _off(self, value: str, points: tuple[str, ...]) -> str:
-        """27 times how far a value after a third is from the cubic."""
+        """Return 27 times the distance of a value at a third from the cubic."""
         cubic = self.t.splat(0.0)
         for weight, point in zip(THIRD, points, strict=True):
             cubic = self.call("fmuladd", self.t.splat(float(weight)), point, cubic)
@@ -199,7 +198,7 @@ class EventSubdivision(Stages):
     # piece by piece
 
     def look_closer(self, time: str, length: str, tangled: str) -> None:
-        """Find the first piece in which an event happens; values before and after it take the place of the step's."""
+        """Find the first piece with an event; the values at its ends replace those of the step."""
         t, block = self.t, self.block
         for k, value in enumerate((0.0, 1.0, 0.0, 1.0)):
             self.store("%piece", k, t.splat(value))

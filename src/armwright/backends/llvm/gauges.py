@@ -1,4 +1,4 @@
-"""What is measured of a motion while it goes on: at every record, so that no record need be kept."""
+"""Measures in the loop of a rollout: updated at every record, so that no record need be kept."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from armwright.backends.llvm.event_detection import EventDetection
 
 
 class GaugeRecording(EventDetection):
-    """Stages of a motion that may be measured. What is found so far lies in `totals`, outside."""
+    """The stages of a rollout, with measures. The values so far are in `totals`."""
 
     gauge: Gauge | None = None
 
     @property
     def memory(self) -> dict[str, int]:
-        """Besides, the values of gauges at this record and at the one before, and when that was; those in a step."""
+        """The vectors of memory: gauges at this record and the one before, its time, and gauges of a step."""
         if self.gauge is None:
             return super().memory
         gauges = max(1, self.gauge.at_records)
@@ -23,12 +23,12 @@ class GaugeRecording(EventDetection):
         return {**super().memory, "seen": gauges, "seen.before": gauges, "since": 1, **steps}
 
     def outside(self, array: str, row: str) -> str:
-        """Where this chunk has its row in an array of all rollouts."""
+        """Return the address of a row of this chunk in an array of all rollouts."""
         column = self.let(f"add i64 {self.let(f'mul i64 {row}, %stride')}, %at")
         return self.let(f"getelementptr {self.t.scalar}, ptr {array}, i64 {column}")
 
     def begin_measuring(self) -> None:
-        """Look where a stretch begins: of the first one it is the start of the motion, of others their last record."""
+        """Measure at the start of a call: the start of the motion, or the last record."""
         if self.gauge is None or not self.gauge.at_records:
             return
         time = self.block.read("%t.here")
@@ -37,7 +37,7 @@ class GaugeRecording(EventDetection):
         self._keep_largest("%seen.before")
 
     def measure(self) -> None:
-        """Look at a record."""
+        """Measure at a record."""
         if self.gauge is None or not self.gauge.at_records:
             return
         time = self.block.read("%t.here")
@@ -56,7 +56,7 @@ class GaugeRecording(EventDetection):
         self._part("last", last, self.gauge.at_records, self._replace)
 
     def measure_step(self, time: str, end: str, which: str = "") -> None:
-        """Look at a step from `now` to `trial`, in some of the lanes or in all."""
+        """Measure a step from `now` to `trial`, in some lanes or in all."""
         if self.gauge is None or self.gauge.within is None:
             return
         first, w = self.gauge.at_records, self.t.width
@@ -93,6 +93,6 @@ class GaugeRecording(EventDetection):
         self.write(change(self.block.read(place)), place)
 
     def _part(self, name: str, first: int, end: int, work: Callable[[str], None]) -> None:
-        """`work` for the gauges from `first` to before `end`, if there are any."""
+        """Do `work` for the gauges from `first` to before `end`, if there are any."""
         if first < end:
             self.loop(name, end - first, lambda e: work(self.let(f"add i64 {e}, {first}")))

@@ -1,7 +1,7 @@
-"""The hyperbolic tangent of vectors, in IR: what a network of neurons and friction that rounds off spend their time on.
+"""The hyperbolic tangent of vectors in IR, which dominates neural networks and smooth friction.
 
-With E = exp(2 |x|) - 1 it is E / (E + 2), which keeps all digits of a small x. E is 2^k (1 + e) - 1, e the power series
-of exp(r) - 1 with 2 |x| = k ln 2 + r; beyond the `largest` it is one. A nan passes through.
+With E = exp(2 |x|) - 1 it is E / (E + 2), which keeps all digits of a small x. E is 2^k (1 + e) - 1, where e is the
+power series of exp(r) - 1 at r = 2 |x| - k ln 2.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import math
 from armwright.backends.llvm.block import Block
 
 LN2 = {True: (6.93145751953125e-1, 1.42860682030941723212e-6), False: (0.693359375, -2.12194440e-4)}
-"""ln 2 in two parts, of which the first has so few digits that its products with k are exact (Cephes)."""
+"""ln 2 in two parts; the first has so few digits that its products with k are exact (Cephes)."""
 
 EXP_TERMS = {True: 13, False: 7}
-"""Of the series: the next is below rounding for r up to half of ln 2."""
+"""The terms of the series: the next is below rounding for r up to half of ln 2."""
 
 MAX_TANH_ARGUMENT = {True: 20.0, False: 10.0}
 EXPONENT_SHIFT = {True: (6755399441055744.0, 52, 1023), False: (12582912.0, 23, 127)}
-"""What rounds to a whole number when added (1.5 2^52 or 1.5 2^23), and where and how a float has its exponent."""
+"""The number that rounds to an integer when added (1.5 2^52 or 1.5 2^23), and the shift and bias of an exponent."""
 
 
 def tangent(block: Block, x: str) -> str:
+    """Return tanh(x)."""
     t = block.lanes
     size = block.call("fabs", x)
     far = block.let(f"fcmp ogt {t.vector} {size}, {t.splat(MAX_TANH_ARGUMENT[t.double])}")

@@ -1,7 +1,7 @@
-"""Programs that advance: steps of a Runge-Kutta method around their rates, and the way back for gradients.
+"""Programs with an integration: steps of a Runge-Kutta method around rates, and their derivatives.
 
-`body` of such a program has the same signature as any other, so batches, layouts, threads and calls with one state are
-those of every kernel.
+The `body` of such a program has the usual signature, so batches, layouts, threads and calls of one state need nothing
+more.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class _Body(Stages):
         return f"define internal void @body({self.signature}) noinline {{\n{text}\n}}"
 
     def further(self) -> dict[str, int]:
-        """Memory besides that of a step."""
+        """Return the sizes of further memory."""
         return {}
 
     def work(self) -> None:
         raise NotImplementedError
 
     def entries(self, begin: int, end: int) -> list[str]:
-        """Where the entries of some arguments are."""
+        """Return the addresses of the entries of some arguments."""
         return [address(self.block, f"%p{a}", f"%s{a}", k) for a in range(begin, end) for k in range(self.sizes[a])]
 
     def deliver(self, source: str, begin: int, end: int) -> None:
-        """The results from one to before another, out of memory."""
+        """Store the results from `begin` to before `end` from memory."""
         for k in range(begin, end):
             place = address(self.block, "%po", "%so", k)
             self.put(f"store {self.t.vector} {self.load(source, k - begin)}, ptr {place}, align {self.t.bytes}")
@@ -72,13 +72,13 @@ class _Body(Stages):
         self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
 
     def derivative(self, stage: int, time: str, source: str) -> None:
-        """The rates do not depend on time."""
+        """Compute the rates, which do not depend on time."""
         del time
         target = self.let(f"getelementptr {self.t.vector}, ptr %k, i64 {stage * self.m}")
         self.put(f"call void @rates({self.state(source)}, ptr {target}, i64 {self.t.width}, ptr %status)")
 
     def state(self, source: str) -> str:
-        """Arguments: positions and velocities in memory, and what is held."""
+        """Return the arguments of a call: positions and velocities in memory, and the constants."""
         w, nq = self.t.width, self.sizes[0]
         velocities = self.let(f"getelementptr {self.t.vector}, ptr {source}, i64 {nq}")
         return ", ".join([f"ptr {source}, i64 {w}, ptr {velocities}, i64 {w}", *self.held])
@@ -87,7 +87,7 @@ class _Body(Stages):
         return self.let(f"add i64 {index}, {more}")
 
     def unless_last(self, number: str, work: Callable[[], None]) -> None:
-        """`work` in every step but the last, of which nobody asks where it leads."""
+        """Do `work` in every step but the last, whose end is not needed."""
         more, done = self.block.fresh("more"), self.block.fresh("no.more")
         self.block.branch(f"icmp slt i64 {self.plus(number, 1)}, %count", more, done)
         self.block.label(more)
@@ -96,7 +96,7 @@ class _Body(Stages):
 
 
 class _StateBody(_Body):
-    """Where the rates lead."""
+    """The final state."""
 
     def work(self) -> None:
         self.loop("step", "%count", self.step)
@@ -104,14 +104,14 @@ class _StateBody(_Body):
 
 
 class _GradientBody(_Body):
-    """The gradient by where it starts."""
+    """The gradient by the initial state and the constants."""
 
     def further(self) -> dict[str, int]:
         s, m = self.steps.stages, self.m
         return {"places": s * m, "seeds": m, "pulled": s * self.results, "sum": self.results}
 
     returning = False
-    """Whether it is on its way back, where it is asked where stages are, and where they lead only for lengths."""
+    """True on the backward pass, where only unit vectors need the end of the step."""
 
     def derivative(self, stage: int, time: str, source: str) -> None:
         self.each("keep", lambda e: self.store("%places", self.plus(e, stage * self.m), self.load(source, e)))
@@ -119,7 +119,7 @@ class _GradientBody(_Body):
             super().derivative(stage, time, source)
 
     def work(self) -> None:
-        """Forward with every state kept, then step by step back: `sum` is the gradient so far."""
+        """Integrate forward and keep every state, then go back step by step; `sum` is the gradient so far."""
         m, w = self.m, self.t.width
         room = self.let(f"mul i64 %count, {m}")
         self.put(f"%kept = alloca {self.t.vector}, i64 {room}, align 64")
@@ -154,7 +154,7 @@ class _GradientBody(_Body):
         self.deliver("%sum", 0, self.results)
 
     def seed(self, stage: int, e: str) -> None:
-        """The gradient by k[stage]: what it adds to the end of the step, and to later stages."""
+        """Compute the gradient by k[stage], which enters the end of the step and later stages."""
         parts = [(self.steps.b[stage], self.load("%sum", e))]
         for j in range(stage + 1, self.steps.stages):
             parts.append((self.steps.a[j][stage], self.load("%pulled", self.plus(e, j * self.results))))
@@ -171,7 +171,7 @@ class _GradientBody(_Body):
         self.store("%sum", e, total)
 
     def unproject(self) -> None:
-        """What a gradient by a vector of unit length makes of one by the vector before its length was made one."""
+        """Turn a gradient by unit vectors into one by the vectors before normalisation."""
         for begin, end in self.unit_vectors:
             raw = [self.load("%trial", e) for e in range(begin, end)]
             grads = [self.load("%sum", e) for e in range(begin, end)]
@@ -186,7 +186,7 @@ class _GradientBody(_Body):
 
 
 class _JacobianBody(_Body):
-    """Derivatives by positions, velocities and torques, n rows of 3 n columns each, carried through all stages."""
+    """Derivatives by positions, velocities and torques, n rows of 3 n columns each, through all stages."""
 
     def __init__(self, program: Program, integration: Integration, t: Lanes) -> None:
         super().__init__(program, integration, t)
@@ -195,7 +195,7 @@ class _JacobianBody(_Body):
         self.beside = max(d for d in range(1, 9) if 3 * self.n % d == 0)
 
     def further(self) -> dict[str, int]:
-        """`dq` and `dv` are where a step begins, `dqi` a stage, `rate0` and `rate1` the rates of both, by stages."""
+        """Return the sizes of `dq` and `dv` at a step, `dqi` at a stage, and `rate0` and `rate1` of all stages."""
         stages = self.steps.stages * self.size
         return {
             "dq": self.size,
@@ -248,7 +248,7 @@ class _JacobianBody(_Body):
         self.block.on(done)
 
     def sum(self, target: str, begin: str, rates: str, weights: Sequence[float], e: str) -> None:
-        """target = begin + h (sum of weights times rates), at an entry."""
+        """Compute target = begin + h (sum of weights times rates) at an entry."""
         total = self.t.splat(0.0)
         for j, weight in enumerate(weights[: self.steps.stages]):
             if weight:
@@ -257,7 +257,7 @@ class _JacobianBody(_Body):
         self.store(target, e, self.call("fmuladd", "%h", total, self.load(begin, e)))
 
     def product(self, dvi: str, target: str) -> None:
-        """target = Fq dqi + Fv dvi + [0 0 Fu], a few columns at a time in registers."""
+        """Compute target = Fq dqi + Fv dvi + [0 0 Fu], a few columns at a time in registers."""
         n, b, size = self.n, self.beside, self.n * self.n
 
         def block(row: str, first: str) -> None:
@@ -293,7 +293,7 @@ class _JacobianBody(_Body):
         self.loop("held", n, self.direct(target))
 
     def beginning(self, target: str) -> Callable[[str], None]:
-        """The product where nothing has moved yet: a row of [Fq Fv Fu]."""
+        """Write the product at the first step: a row of [Fq Fv Fu]."""
         n = self.n
 
         def row(r: str) -> None:
@@ -304,7 +304,7 @@ class _JacobianBody(_Body):
         return row
 
     def direct(self, target: str) -> Callable[[str], None]:
-        """Accelerations change with torques also by themselves."""
+        """Add the direct derivatives of accelerations by torques."""
         n = self.n
 
         def row(r: str) -> None:

@@ -1,10 +1,9 @@
-"""A program as LLVM IR text: vector code over the states of a batch.
+"""A program as LLVM IR: vector code over the states of a batch.
 
-Everything of a program is computed by one function, `body`, for W states at once. It reads the k-th input of an
-argument as the vector at pointer + k * stride, and writes outputs alike, so the same code serves arrays whose
-states lie side by side in memory and small tiles into which other layouts are packed. As every state goes
-through `body`, results do not depend on the size of a batch, on its layout, on the number of threads or on the
-place of a state in it.
+One function, `body`, computes a program for W states at once. It reads the k-th input of an argument as the vector at
+pointer + k * stride, and writes outputs likewise. So the same code serves arrays with contiguous states and the small
+tiles into which other layouts are packed. Every state goes through `body`. So results do not depend on the size and
+layout of a batch, on the number of threads or on the place of a state.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from armwright.graph.program import FinalState, Program
 
 
 def module(program: Program, lanes: Lanes) -> str:
-    """The whole module: body, packing, the loop over a batch, the function for one state."""
+    """Return the whole module: body, packing, the loop over a batch, the function for one state."""
     block = Block(lanes)
     parts = [
         *_bodies(program, block),
@@ -40,7 +39,7 @@ def module(program: Program, lanes: Lanes) -> str:
 
 
 def _bodies(program: Program, block: Block) -> Iterator[str]:
-    """`body` of a program, and what it calls."""
+    """Yield the `body` of a program, and the functions it calls."""
     integration = program.integration
     if integration is None:
         yield write_body(program, block, "body", filled=_filled(program))
@@ -54,7 +53,7 @@ def _bodies(program: Program, block: Block) -> Iterator[str]:
 
 
 def _run(program: Program, t: Lanes) -> Iterator[str]:
-    """`body` for every W states of a batch."""
+    """Yield the loop that calls `body` for every W states of a batch."""
     sizes = {**{str(a): n for a, n in enumerate(program.sizes)}, "o": program.results}
     batch = Batch({name: str(n) for name, n in sizes.items()}, t, rows=True)
     yield HEADER
@@ -74,23 +73,23 @@ def _run(program: Program, t: Lanes) -> Iterator[str]:
         call += "\n  call void @solve(ptr %tile.o, ptr %status)"
     yield from batch.over("start", (*batch.fetch("compute"), call, *batch.deliver()))
     if _streamed(program, t):
-        yield "  fence seq_cst"  # what went past the caches is there before anybody is told
+        yield "  fence seq_cst"  # stores past the caches finish first
     yield batch.answer()
 
 
 def _streamed(program: Program, t: Lanes) -> int | None:
-    """How many numbers go past the caches, if they can."""
+    """Return the row size of results that bypass the caches, or None."""
     n = program.results
     return n if tiled(program) and streams(n, t) else None
 
 
 def _filled(program: Program) -> bool:
-    """Whether constants among the outputs are written by themselves: not if something is computed from them yet."""
+    """Return True if constant outputs are written once for all states: not if equations still use them."""
     return tiled(program) and program.equations is None
 
 
 def _fill(program: Program, t: Lanes) -> str:
-    """A function that writes the outputs that are constant into a tile, once for all states."""
+    """Return a function that writes the constant outputs into a tile, once for all states."""
     slots = [(k, value) for k, x in enumerate(program.outputs) if (value := constant(x)) is not None]
     places = ", ".join(f"i64 {k * t.width}" for k, _ in slots)
     numbers = ", ".join(f"{t.scalar} {t.number(float(value))}" for _, value in slots)

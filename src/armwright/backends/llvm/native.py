@@ -1,7 +1,7 @@
-"""Machine code: compiled by LLVM for this CPU, kept in memory and on disk.
+"""Machine code for this CPU, kept in memory and on disk.
 
-Compiled code is cached under a name made of the program, the CPU and the versions. What comes from the disk is run once
-and compared with the interpreter before it is used.
+The name in the cache is a digest of the program, the CPU and the versions. Code from disk is run once and compared with
+the interpreter before it is used.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from armwright.errors import CacheWarning
 
 @cache
 def _generator() -> str:
-    """A name for the code that writes code: what an older one has left in the cache is not used."""
+    """Return a digest of the code that writes code, so that older code in the cache is not used."""
     here = Path(__file__).parent
     return code_digest([*sorted(here.glob("*.py")), here.parent / "interface.py", here.parent / "sines.py"])
 
 
 def lanes(dtype: str) -> Lanes:
-    """The vectors that this process computes with."""
+    """Return the vector type of this process."""
     return target().vector(dtype)
 
 
 class LoadedCode:
-    """Machine code in memory, for as long as some kernel uses it."""
+    """Machine code in memory, for as long as a kernel uses it."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -51,11 +51,11 @@ _LOADED: WeakValueDictionary[str, LoadedCode] = WeakValueDictionary()
 
 
 _WAITED: list[bool] = []
-"""Whether the fork under way has waited here: not if it began before this file was imported."""
+"""Set if the fork under way has acquired the locks here, not if it began before this import."""
 
 
 def _before_fork() -> None:
-    """Wait until nobody is inside LLVM, which a child would have as it is in the middle of that."""
+    """Wait until no thread is inside LLVM, whose state a child would copy."""
     COMPILE_LOCK.acquire()
     llvm.ffi.lib._lock.__enter__()
     _WAITED.append(True)
@@ -75,9 +75,9 @@ if hasattr(os, "register_at_fork"):
 def loaded(
     digest: str, dtype: str, write: Callable[[Lanes], str], right: Callable[[LoadedCode], bool | None]
 ) -> LoadedCode:
-    """Code that is in memory, or on disk and right, or else compiled from what `write` writes.
+    """Return code from memory, or from disk if it is right, or else compiled from the text of `write`.
 
-    `right` says whether code computes what it should; code that was just compiled is not asked.
+    `right` tells if loaded code computes correct results; new code is not checked.
     """
     here = (target().cpu, target().features, repr(lanes(dtype)))
     made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *here)
@@ -90,10 +90,10 @@ def loaded(
 
 
 def _kept(name: str, text: Callable[[], str], right: Callable[[LoadedCode], bool | None]) -> LoadedCode:
-    """Code from disk if it is what it should be: its name is among its constants, and its first result is right.
+    """Return code from disk if its name is among its constants and its first result is right, else compile it.
 
-    Where that differs by more than is usual for rounding, as that of a nearly singular robot may, compiling anew gives
-    the same code. Where nothing can be said of it, as its first result is not finite, it is compiled anew unblamed.
+    A result may differ by more than usual rounding, as for a nearly singular robot; then compiling gives the same code.
+    If the first result is not finite, nothing is known, and the code is compiled again without a warning.
     """
     kept = read(name)
     code = LoadedCode(_linked(kept)) if kept is not None and name.encode() in kept else None
@@ -114,6 +114,7 @@ def _kept(name: str, text: Callable[[], str], right: Callable[[LoadedCode], bool
 
 
 def engine_of(text: str) -> Any:
+    """Return an engine with the code of LLVM IR."""
     return _linked(compiled(text))
 
 

@@ -1,11 +1,10 @@
-"""Whole motions as one compiled loop: derivative, Runge-Kutta stages, step control and recording, W rollouts at a time.
+"""Rollouts in one compiled loop: derivative, Runge-Kutta stages, step control and recording, W rollouts at a time.
 
-The derivative is a program (t, y, parameters) -> dy, or of ((t, length of the step), y, parameters) for a method that
-is one stage. Every lane is a rollout of its own: with an embedded pair each has
-its own step size, its own rejected steps and its own time, and waits for the others only where a record is due. Steps
-are chosen as `integrate.control` says and end at the times of the records, so nothing is interpolated. The first
-`controlled` entries of y count in the error; what follows is carried along (integrals of power, say). The quaternions
-among them, `unit_vectors`, are made ones of unit length after every step.
+The derivative is a program (t, y, parameters) -> dy, or ((t, length of the step), y, parameters) -> dy for a method of
+one stage. Every lane is one rollout. With an embedded pair each has its step size, rejected steps and time, and waits
+for the others only at records. Steps follow `integrate.control` and end at the times of records, so nothing is
+interpolated. The first `controlled` entries of y count in the error; the others are carried along, such as integrals of
+power. The `unit_vectors` are normalised after every step.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
 MIN_STEP_ROUNDINGS, MIN_STEP_ROUNDINGS_NOT_FINITE = 16, 256
-"""Roundings of the time that a step must have; and where the next one is not finite, so that the state still moves."""
+"""The shortest step in roundings of the time; after a result that is not finite, so that the state still moves."""
 
 
 def module(
@@ -44,7 +43,7 @@ def module(
     watch: EventProgram | None = None,
     gauge: Gauge | None = None,
 ) -> str:
-    """The derivative, the values of events that are watched, what is measured, and run(layout, begin, end)."""
+    """Return the derivative, events, measures, and run(layout, begin, end)."""
     block = Block(lanes)
     bodies = [write_body(program, block, "body")]
     beside = {
@@ -106,19 +105,19 @@ class _Writer(GaugeRecording):
         return "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:\n" + "\n".join(self.block.lines) + "\n}"
 
     def unless_stopped(self, go_on: str, otherwise: str) -> None:
-        """Go on at a label, or at another once somebody has said stop."""
+        """Continue at a label, or at another if `stop` is set."""
         said = self.let("load volatile i64, ptr %stop, align 8")
         self.block.branch(f"icmp eq i64 {said}, 0", go_on, otherwise)
         self.block.label(go_on)
 
     def derivative(self, stage: int, time: str, source: str) -> None:
-        """k[stage] at a time and a state."""
+        """Compute k[stage] at a time and a state."""
         self.evaluate("body", time, source, self.let(f"getelementptr {self.t.vector}, ptr %k, i64 {stage * self.m}"))
 
-    # the way from record to record
+    # from record to record
 
     def records(self, travel: Callable[[], None]) -> None:
-        """Go to the time of each record by `travel`, which ends by jumping to `arrive`, and write it down."""
+        """Integrate to the time of each record by `travel`, which ends by jumping to `arrive`, and store it."""
         t = self.t
         self.block.on("begin.records")
         if self.steps.error is not None and self.steps.fsal:
@@ -144,7 +143,7 @@ class _Writer(GaugeRecording):
         self.put("br i1 %r.more, label %towards, label %done")
 
     def fixed(self) -> None:
-        """In as many equal steps as `substeps` says."""
+        """Take `substeps` equal steps."""
         start = self.block.read("%t.here")
         place = self.let("getelementptr i64, ptr %substeps, i64 %r")
         self.put(f"%number = load i64, ptr {place}, align 8")
@@ -182,21 +181,21 @@ class _Writer(GaugeRecording):
         self.put("br label %done")
 
     def after(self, start: str, h: str, count: str) -> str:
-        """The time after so many steps."""
+        """Return the time after so many steps."""
         return self.of("fadd", start, self.of("fmul", h, self.block.everywhere(self.scalar(count))))
 
     def scalar(self, count: str) -> str:
         return self.let(f"sitofp i64 {count} to {self.t.scalar}")
 
     def arrived(self, time: str) -> None:
-        """Write down the time of all rollouts, but for those that an event has ended."""
+        """Store the time of all rollouts that no event has ended."""
         if self.watch:
             going = self.true("oeq", self.block.read("%stop_reason.here"), "zeroinitializer")
             time = self.choose(going, time, self.block.read("%t.here"))
         self.write(time, "%t.here")
 
     def adaptive(self) -> None:
-        """In as many steps as each lane needs for its error to stay below the tolerance."""
+        """Take as many steps as each lane needs to keep its error below the tolerance."""
         t, zero = self.t, "zeroinitializer"
         self.block.on("attempt")
         self.put("%tries = phi i64 [ 0, %towards ], [ %tries.next, %decided ]")
@@ -242,7 +241,7 @@ class _Writer(GaugeRecording):
         self.put("br label %attempt")
 
     def error(self, length: str) -> str:
-        """The estimated error of the step over what is allowed, root mean square over the controlled entries."""
+        """Return the estimated error of the step over the tolerance, root mean square over controlled entries."""
         t = self.t
         estimators = [e for e in (self.steps.error, self.steps.error2) if e is not None]
         for i in range(2):
@@ -266,7 +265,7 @@ class _Writer(GaugeRecording):
         return self.choose(nothing, t.splat(0.0), self.of("fdiv", squares, root))
 
     def ahead(self, size: str, way: str) -> tuple[str, str]:
-        """Whether a step ends at the next stop, and whether it is shorter than `size` (`integrate.control.ahead`)."""
+        """Return if a step ends at the next stop, and if it is shorter than `size` (`integrate.control.ahead`)."""
         longest = self.of("fmul", self.options["longest"], self.t.splat(STEP_ROUNDING))
         arrives = self.true(
             "ole", way, self.call("minnum", self.of("fmul", size, self.t.splat(MAX_STEP_EXTENSION)), longest)
@@ -276,7 +275,7 @@ class _Writer(GaugeRecording):
         return arrives, self.let(f"select {self.t.truths} {arrives}, {self.t.truths} {under}, {self.t.truths} {near}")
 
     def next_step(self, lane: dict[str, str], err: str, length: str, short: str, accept: str) -> str:
-        """How long the next step may be, by the error of this one and of the one before (`integrate.control.Rule`)."""
+        """Return the next step from the errors of this one and the one before (`integrate.control.Rule`)."""
         t, option = self.t, self.options
         exponent = self.choose(accept, option["alpha"], option["retry"])
         power = self.call("pow", self.call("maxnum", err, t.splat(MIN_ERROR_RATIO)), exponent)
@@ -286,13 +285,13 @@ class _Writer(GaugeRecording):
         most = self.choose(self.true("one", lane["rejected_last"], "zeroinitializer"), option["hold"], option["grow"])
         factor = self.call("minnum", self.call("maxnum", wanted, option["shrink"]), most)
         following = self.call("fabs", self.of("fmul", length, factor))
-        # a step cut short says little of how long the next may be
+        # a step cut short tells little about the next length
         size = self.call("fabs", lane["h"])
         resume = self.both(self.both(short, accept), self.true("ogt", size, following))
         return self.call("minnum", self.choose(resume, size, following), option["longest"])
 
     def judge(self, lane: dict[str, str], err: str, following: str, time: str, active: str, reject: str) -> None:
-        """Whether a rollout has to end here."""
+        """Stop a rollout with a reason if its state or step is bad."""
         t = self.t
         rounding = 2.0**-52 if t.double else 2.0**-23
         far = self.call("maxnum", self.call("fabs", lane["t"]), self.call("fabs", "%goal"))

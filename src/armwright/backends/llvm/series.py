@@ -1,7 +1,7 @@
-"""A kernel run many times, one after the other, in one call: where every run reads what the one before has written.
+"""A loop of runs: one call that runs a kernel many times, each run reading the results of the one before.
 
-Between two steps of a rollout there is then no Python, and no thread waits for another: each goes its way with its own
-states, some at a time, so that they stay in the cache.
+Between the steps of a rollout there is then no Python, and threads do not wait for each other: each takes some states
+through all runs, so that they stay in the cache.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from functools import cache
 from typing import Any
 
 STATES_PER_PASS = 64
-"""States that go together through all runs; a multiple of every width."""
+"""States that go through all runs together; a multiple of every width."""
 
 HEAD = 3
-"""What stands before the layouts: the address of `run`, how many layouts there are, and the numbers in each."""
+"""The words before the layouts: the address of `run`, the number of layouts, and the numbers in each."""
 
 IR = f"""
 define i32 @again(ptr %series, i64 %begin, i64 %end) {{
@@ -56,6 +56,6 @@ finish:
 
 @cache
 def series_loop(link: Callable[[str], Any]) -> tuple[Any, int]:
-    """The engine that holds the code, and its address; `link` turns IR into an engine."""
+    """Return the engine that holds the code, and its address; `link` turns IR into an engine."""
     engine = link(IR)
     return engine, int(engine.get_function_address("again"))

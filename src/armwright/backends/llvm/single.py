@@ -26,11 +26,11 @@ ARRAY_TYPE, NEW_ARRAY = 2, 93  # entries of NumPy's table of C functions
 METH_FASTCALL = 0x0080
 
 MANY = 64
-"""More outputs than this are written in a loop: one by one, they would take long to compile."""
+"""Outputs up to which stores are unrolled; more would compile slowly."""
 
 
 def single_call(program: Program, t: Lanes, fill: bool) -> str:
-    """The IR of `call`, and of what `bind` fills in; if `fill`, constants are written into the tile by themselves."""
+    """Return the IR of `call`, and of the slots that `bind` fills; with `fill`, constants are in the tile already."""
     block, sizes = Block(t), program.sizes
     tiles = {**{f"%tile{a}": n for a, n in enumerate(sizes)}, "%tileo": len(program.outputs)}
     block.put(f"%status = alloca {t.vector}, align 64")
@@ -70,7 +70,7 @@ def single_call(program: Program, t: Lanes, fill: bool) -> str:
 
 
 def _check(block: Block, a: int, n: int, following: str) -> None:
-    """Whether argument a is a plain array of n numbers of the right type; otherwise it is Python's to deal with."""
+    """Check that argument a is a plain array of n numbers of the right type; otherwise Python handles the call."""
     block.label(f"check{a}")
     place = block.let(f"getelementptr ptr, ptr %args, i64 {a}")
     block.put(f"%arg{a} = load ptr, ptr {place}, align 8")
@@ -91,7 +91,7 @@ def _check(block: Block, a: int, n: int, following: str) -> None:
 
 
 def _read(block: Block, a: int, n: int) -> None:
-    """The numbers of argument a into its tile, each in every lane."""
+    """Read the numbers of argument a into its tile, each in every lane."""
     t, data = block.lanes, _field(block, f"%arg{a}", DATA)
     for k in range(n):
         value = block.spread(block.let(f"getelementptr {t.scalar}, ptr {data}, i64 {k}"))
@@ -100,7 +100,7 @@ def _read(block: Block, a: int, n: int) -> None:
 
 
 def _answer(block: Block, program: Program) -> None:
-    """A new array with the first lane of every output."""
+    """Return a new array with the first lane of every output."""
     t, kind = block.lanes, 12 if block.lanes.double else 11
     block.label("answer")
     new = block.let("load ptr, ptr @new_array, align 8")
@@ -143,10 +143,10 @@ class _Method(ctypes.Structure):
     )
 
 
-def bind(engine: Any, dtype: np.dtype[Any], ask: Callable[..., Any]) -> Callable[..., Any]:
-    """`call` of a loaded engine as a Python function that hands to `ask` what it does not do itself."""
+def bind(engine: Any, dtype: np.dtype[Any], fallback: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `call` of a loaded engine as a Python function that passes other arguments to `fallback`."""
     if platform.python_implementation() != "CPython":
-        return ask
+        return fallback
     table = _numpy_table()
     for name, value in (
         ("array_type", table[ARRAY_TYPE]),
@@ -159,7 +159,7 @@ def bind(engine: Any, dtype: np.dtype[Any], ask: Callable[..., Any]) -> Callable
     _KEPT.append(method)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.argtypes, create.restype = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p), ctypes.py_object
-    made: Callable[..., Any] = create(ctypes.addressof(method), ask, None)
+    made: Callable[..., Any] = create(ctypes.addressof(method), fallback, None)
     return made
 
 

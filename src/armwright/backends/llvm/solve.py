@@ -13,7 +13,7 @@ from armwright.graph.program import Equations
 
 
 def solver(left: Equations, block: Block) -> str:
-    """`solve(tile, status)`, and what it calls; in the tile are the outputs of the program, in the end its results."""
+    """Return `solve(tile, status)`, which replaces the outputs of the program in the tile by the results."""
     t, n, lower = block.lanes, left.n, left.lower
     tables, calls = list[str](), list[str]()
     for b, (first, width, forward, back) in enumerate(left.blocks):
@@ -40,7 +40,7 @@ def solver(left: Equations, block: Block) -> str:
 
 
 def _table(name: str, rows: Iterable[tuple[int, int, Sequence[tuple[int, int]]]], left: Equations, block: Block) -> str:
-    """Of every unknown: where its row is, where its pivot is, how many entries; of each, the row and the entry of L."""
+    """Return a table of unknowns: row, pivot, number of entries, and the row and entry of L of each."""
     width = block.lanes.width
     numbers = [
         number
@@ -68,7 +68,7 @@ end:
 
 
 def _pass(name: str, shifts: list[int], block: Block, after: str) -> str:
-    """One way through the unknowns, from label {name}.row on."""
+    """Write one pass over the unknowns, from label {name}.row on."""
     t, back = block.lanes, name == "back"
     v, many = t.vector, range(len(shifts))
     before = "start" if not back else "forward.done"

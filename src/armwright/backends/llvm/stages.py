@@ -1,4 +1,4 @@
-"""A step of a Runge-Kutta method in IR, for W states at once."""
+"""One step of a Runge-Kutta method in IR, for W states at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from armwright.integrate.tableaus import Steps
 
 
 class Stages:
-    """Text being written. State, trial state and derivatives of W states lie in memory, vector by vector."""
+    """The code of a step. State, trial state and derivatives of W states are vectors in memory."""
 
     def __init__(self, lanes: Lanes, steps: Steps, entries: int, unit_vectors: Sequence[tuple[int, int]]) -> None:
         self.t, self.steps, self.m, self.unit_vectors = lanes, steps, entries, unit_vectors
@@ -19,20 +19,20 @@ class Stages:
         self.length = ""
 
     def room(self, **further: int) -> None:
-        """Memory for all of it, and for as many vectors under further names."""
+        """Allocate the memory, and further vectors by name."""
         for name, size in {"now": self.m, "trial": self.m, "k": self.steps.stages * self.m, **further}.items():
             self.put(f"%{name} = alloca [{size} x {self.t.vector}], align 64")
 
     def derivative(self, stage: int, time: str, source: str) -> None:
-        """k[stage] at a time and a state."""
+        """Compute k[stage] at a time and a state."""
         raise NotImplementedError
 
     def each(self, name: str, step: Callable[[str], None], count: int | None = None) -> None:
-        """A loop over the entries of y: `step` is given the index."""
+        """Loop over the entries of y; `step` takes the index."""
         self.loop(name, count or self.m, step)
 
     def loop(self, name: str, count: int | str, work: Callable[[str], None]) -> None:
-        """`work` for every number below `count`; it may have loops itself."""
+        """Do `work` for every number below `count`; it may contain loops."""
         loop = self.block.fresh(name)
         self.block.on(f"{loop}.in")
         self.block.on(loop)
@@ -48,7 +48,7 @@ class Stages:
         return self.let(f"{op} {self.t.vector} {x}, {y}")
 
     def weighted(self, coefficients: Sequence[float], index: str) -> str:
-        """The sum of c_j k_j at an entry."""
+        """Return the sum of c_j k_j at an entry."""
         total = self.t.splat(0.0)
         for j, c in enumerate(coefficients):
             if c and j < self.steps.stages:
@@ -57,7 +57,7 @@ class Stages:
         return total
 
     def stages(self, time: str, h: str, first: int = 0) -> None:
-        """All derivatives of a step of length h, from `first` on; then trial is the state after it."""
+        """Compute all derivatives of a step of length h, from `first` on, and the end of the step in `trial`."""
         self.length = h
         for i in range(first, self.steps.stages):
             moment = self.of("fadd", time, self.of("fmul", h, self.t.splat(self.steps.c[i])))
@@ -67,7 +67,7 @@ class Stages:
         self.advance(self.steps.b, h)
 
     def advance(self, coefficients: Sequence[float], h: str) -> None:
-        """trial = now + h (sum of c_j k_j)."""
+        """Compute trial = now + h (sum of c_j k_j)."""
 
         def step(e: str) -> None:
             slope = self.weighted(coefficients, e)
@@ -76,9 +76,9 @@ class Stages:
         self.each("advance", step)
 
     def project(self) -> None:
-        """The quaternions of the trial state made ones of unit length.
+        """Normalise the unit vectors of the trial state.
 
-        They turn the more slowly the shorter they are, and so does the last derivative if it is the next step's first.
+        Quaternions turn slower the shorter they are; the last derivative is scaled too if it is the next step's first.
         """
         for begin, end in self.unit_vectors:
             parts = {str(e): self.load("%trial", str(e)) for e in range(begin, end)}

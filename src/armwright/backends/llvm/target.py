@@ -82,7 +82,7 @@ def _native() -> Target:
 
 
 def _older(cpu: str) -> Target:
-    """A CPU of the table, all of whose features this one has."""
+    """Return a CPU of the table whose features this one has."""
     host = llvm.get_host_cpu_features() if is_x86() else {}
     runnable = [name for name, needed in OLDER.items() if is_x86() and all(host.get(x) for x in needed)]
     if cpu in runnable:
@@ -96,6 +96,7 @@ def _older(cpu: str) -> Target:
 
 
 def is_x86() -> bool:
+    """Return True on x86-64."""
     return bool(llvm.get_default_triple().startswith("x86_64"))
 
 

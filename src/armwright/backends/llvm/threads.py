@@ -21,7 +21,7 @@ JOB = 2 * SEMAPHORE + 5 * 8
 """One worker's memory: two semaphores (there is work, it is done), then run, layout, begin, end, answer."""
 
 SPINS = 50_000
-"""How often to look before going to sleep, some tenths of a millisecond: being woken takes as long as 2000 states."""
+"""Polls before a worker sleeps, some tenths of a millisecond; waking takes as long as 2000 states."""
 
 REFUSED = -1
 """The answer of workers that serve another caller."""
@@ -131,7 +131,7 @@ declare i32 @sem_post(ptr)
 
 
 class Team(NamedTuple):
-    """Where `share` is, and the memory and the number of the workers it wakes."""
+    """The address of `share`, and the memory and the number of its workers."""
 
     share: int
     jobs: int
@@ -163,12 +163,12 @@ class Workers:
         return None if answer == REFUSED else answer
 
     def team(self, threads: int) -> Team:
-        """What compiled code needs to share with these workers by itself, `threads` in all."""
+        """Return all that compiled code needs to share work among `threads` threads."""
         workers = self._start(threads - 1)
         return Team(self._engine.get_function_address("share"), ctypes.addressof(self._jobs), workers)
 
     def _start(self, wanted: int) -> int:
-        """As many workers as wanted, or as there can be."""
+        """Start as many workers as wanted, or as possible."""
         workers = min(wanted, self._most)
         with self._lock:
             while self._started < workers:
@@ -192,11 +192,12 @@ def workers(link: Any) -> Workers | None:
 
 @cache
 def python_pool() -> ThreadPoolExecutor:
+    """Return the pool of Python threads, where compiled workers do not exist."""
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="armwright")
 
 
 def _forget() -> None:
-    """A child of fork has no threads but its own."""
+    """Forget the workers after a fork: a child has none of the threads."""
     _current.clear()
     python_pool.cache_clear()
 

@@ -41,7 +41,7 @@ def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
 
 
 def careful(lanes: Lanes) -> str:
-    """A function that replaces sine and cosine by those of the C library in every lane whose angle is too large."""
+    """Return a function that replaces sine and cosine by those of the C library in lanes with too large an angle."""
     t = lanes
     sine, cosine = library("sin", t), library("cos", t)
     step = f"""  %angle = udiv i64 %i, {t.width}
@@ -100,7 +100,7 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
 
 
 def largest(t: Lanes) -> float:
-    """The largest angle that is reduced here."""
+    """Return the largest angle that is reduced here."""
     return sines(t.double).limit(t.fma)
 
 

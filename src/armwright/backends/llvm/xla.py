@@ -31,7 +31,7 @@ FIRST_VERSION = 1 << 32  # 0.1: what an XLA that hands no table to who is asked 
 ERROR_SIZE = 28
 
 SHARE = 8192
-"""States for each thread, so that large batches alone are shared: XLA has threads of its own for the rest."""
+"""States per thread, so that only large batches are split: XLA uses its threads for other work."""
 
 CODE = f"""
 @run = global ptr null
@@ -181,7 +181,7 @@ ask:
 
 
 Explain = Callable[[list[Array]], str]
-"""What to say of arguments (rows, entries), each with a row for every state or one for all, that have no result."""
+"""A function that explains arguments (rows, entries) without a result, one row per state or one for all."""
 
 
 class Handler:
