@@ -17,7 +17,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.pages.picture import as_quaternions, page
 from armwright.pages.report.html import escape, fill_template, json_data, policy
-from armwright.study.papers.finding import Study, compare, index
+from armwright.study.papers.finding import PaperStudy, compare, index
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import vendor_web
@@ -146,7 +146,7 @@ def test_a_payload_is_seen_while_it_is_held() -> None:
 
 def test_the_papers_have_an_index_with_their_verdicts() -> None:
     good, bad = compare("table 1", "a", "2.0", 2.0), compare("table 2", "b", "2.0", 3e3, why="a misprint")
-    studies = [Study("one", "The <first> paper", "", (good, bad)), Study("two", "The second", "", (good,))]
+    studies = [PaperStudy("one", "The <first> paper", "", (good, bad)), PaperStudy("two", "The second", "", (good,))]
     text = index(studies)
     assert '<a href="one.html">The &lt;first&gt; paper</a>' in text
     assert (

@@ -14,7 +14,7 @@ import armwright as aw
 from armwright.check.numbers import difference
 from armwright.study import papers
 from armwright.study.operation_counts import products_and_sums
-from armwright.study.papers import Study, Verdict, angeles1989
+from armwright.study.papers import PaperStudy, Verdict, angeles1989
 from armwright.study.papers.angeles1989_counts import (
     TENSORS,
     formulas,
@@ -29,20 +29,20 @@ DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "angeles1989.md"
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study() -> PaperStudy:
     return papers.study("angeles1989")
 
 
-def found(study: Study, key: str) -> Finding:
+def found(study: PaperStudy, key: str) -> Finding:
     (finding,) = [f for f in study.findings if f.key == key]
     return finding
 
 
-def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(study: Study) -> None:
+def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(study: PaperStudy) -> None:
     assert_kept(study)
 
 
-def test_every_table_and_figure_has_a_finding_and_those_with_curves_are_redrawn(study: Study) -> None:
+def test_every_table_and_figure_has_a_finding_and_those_with_curves_are_redrawn(study: PaperStudy) -> None:
     for place in (*(f"table {i}" for i in (1, 2, 3)), *(f"figure {i}" for i in range(1, 9))):
         assert any(f.where.startswith(place) for f in study.findings), place
     for number in range(4, 9):
@@ -52,7 +52,7 @@ def test_every_table_and_figure_has_a_finding_and_those_with_curves_are_redrawn(
     assert study.page().count("<figure") == len(study.plots) == 10
 
 
-def test_what_differs_says_why(study: Study) -> None:
+def test_what_differs_says_why(study: PaperStudy) -> None:
     differing = {f.where for f in study.findings if f.verdict is Verdict.DIFFERS}
     signs = {"section 6, stage 1", "section 6, stage 2", "eqs. (35), (45)"}
     counts = {"table 1", "eq. (56)", "eq. (57)", "eq. (59)", "section 6"}
@@ -81,7 +81,7 @@ def test_what_is_counted_the_other_way_gives_the_same_torques(rigid) -> None:
     )
 
 
-def test_a_prismatic_joint_takes_the_products_of_52_and_56(study: Study) -> None:
+def test_a_prismatic_joint_takes_the_products_of_52_and_56(study: PaperStudy) -> None:
     assert stages_of("R") == [(0, 0), (50, 43)] and stages_of("P") == [(2, 0), (54, 44)]
     for key in (
         "eq. (52): stage 1, products per prismatic joint",
@@ -90,7 +90,7 @@ def test_a_prismatic_joint_takes_the_products_of_52_and_56(study: Study) -> None
         assert found(study, key).verdict is Verdict.EQUAL
 
 
-def test_slopes_are_the_published_ones(study: Study) -> None:
+def test_slopes_are_the_published_ones(study: PaperStudy) -> None:
     for key in ("eq. (58): products per joint", "eq. (57): stage 3, products, six joints"):
         assert found(study, key).verdict is Verdict.EQUAL
     assert found(study, "eq. (59): sums per joint").obtained.startswith("87 ")  # 90, less the three of a - rho
@@ -138,7 +138,7 @@ def test_both_readings_of_example_2() -> None:
     assert aw.problems(distal) == [] and "triangle inequality" in aw.problems(literal)[0]
 
 
-def test_the_initial_angles_do_not_lie_on_the_path(study: Study) -> None:
+def test_the_initial_angles_do_not_lie_on_the_path(study: PaperStudy) -> None:
     assert found(study, "table 3: hand at the initial angles").obtained == "x = 1.3246, z = 1.2376 m"
     assert found(study, "table 3: initial angles, deg").obtained == "0.00, 90.14, -135.04, 44.90, 90.00, 90.00"
 

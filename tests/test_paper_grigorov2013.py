@@ -15,27 +15,27 @@ from test_verdicts import assert_kept
 import armwright as aw
 from armwright.check.numbers import difference
 from armwright.study import papers
-from armwright.study.papers import Study, Verdict, grigorov2013
+from armwright.study.papers import PaperStudy, Verdict, grigorov2013
 from armwright.study.papers.finding import Finding
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "grigorov2013.md"
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study() -> PaperStudy:
     return papers.study("grigorov2013")
 
 
-def found(study: Study, key: str) -> Finding:
+def found(study: PaperStudy, key: str) -> Finding:
     (finding,) = [f for f in study.findings if f.key == key]
     return finding
 
 
-def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(study: Study) -> None:
+def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(study: PaperStudy) -> None:
     assert_kept(study)
 
 
-def test_every_figure_has_a_finding_and_those_with_curves_are_redrawn(study: Study) -> None:
+def test_every_figure_has_a_finding_and_those_with_curves_are_redrawn(study: PaperStudy) -> None:
     for number in range(1, 6):
         assert any(f.where.startswith(f"figure {number}") for f in study.findings)
     for number in (3, 4, 5):
@@ -45,7 +45,7 @@ def test_every_figure_has_a_finding_and_those_with_curves_are_redrawn(study: Stu
     assert study.page().count("<figure") == len(study.plots) == 9
 
 
-def test_only_misprints_and_the_growth_of_the_matrix_differ(study: Study) -> None:
+def test_only_misprints_and_the_growth_of_the_matrix_differ(study: PaperStudy) -> None:
     *differing, growth = [f for f in study.findings if f.verdict is Verdict.DIFFERS]
     assert growth.what.startswith("mass matrix: exponent of growth")
     assert {f.where for f in differing} == {"eq. (5)", "eq. (12)", "eq. (14)"}
@@ -65,7 +65,7 @@ def test_equation_5_written_out(printed: str, least: float) -> None:
         close(grigorov2013.closed_form(arm, q, qd, qdd), arm.inverse_dynamics(q, qd, qdd), 1e-12)
 
 
-def test_the_printed_sign_of_the_spring_diverges(study: Study) -> None:
+def test_the_printed_sign_of_the_spring_diverges(study: PaperStudy) -> None:
     arm = aw.load("grigorov")
     start, rest = grigorov2013.VIA[0], np.zeros(5)
     for sign in (1.0, -1.0):  # both start from rest in equilibrium
@@ -76,7 +76,7 @@ def test_the_printed_sign_of_the_spring_diverges(study: Study) -> None:
     assert "grows with 72 1/s" in found(study, "eq. (14): as printed: +k (theta - theta0)").obtained
 
 
-def test_integrators_agree_on_the_oscillation(study: Study) -> None:
+def test_integrators_agree_on_the_oscillation(study: PaperStudy) -> None:
     (plot,) = [p for p in study.plots if p.title == "Figure 5 by four integrators"]
     errors = {curve.name: curve.y for curve in plot.curves}
     assert set(errors) == {"bs32", "merson43", "dop853", "radau"}
@@ -102,7 +102,7 @@ def test_the_cost_of_one_torque_and_of_all() -> None:
     assert (closed, recursive) == (1790, 840)
 
 
-def test_the_closed_form_grows_with_the_square_and_its_mass_matrix_with_the_cube(study: Study) -> None:
+def test_the_closed_form_grows_with_the_square_and_its_mass_matrix_with_the_cube(study: PaperStudy) -> None:
     (plot,) = [p for p in study.plots if p.title.startswith("Operations")]
     totals = {curve.name: list(curve.y) for curve in plot.curves}
     assert np.allclose(np.diff(totals["equilibrium"][2:], 3), 0)

@@ -16,7 +16,7 @@ from armwright.cli import app
 from armwright.formulations import PROBLEMS, find_formulation
 from armwright.study import papers
 from armwright.study.operation_counts import formula
-from armwright.study.papers import Study, Verdict, mata2002
+from armwright.study.papers import PaperStudy, Verdict, mata2002
 from armwright.study.papers.judgement import Against
 from armwright.study.papers.mata2002_bars import (
     METHODS_5,
@@ -33,21 +33,21 @@ FORMULATION = Path(aw.__file__).parent / "formulations" / "gibbs_appell.py"
 
 
 @pytest.fixture(scope="module")
-def made() -> Study:
+def made() -> PaperStudy:
     return papers.study("mata2002")
 
 
-def verdicts(study: Study, start: str) -> dict[str, Verdict]:
+def verdicts(study: PaperStudy, start: str) -> dict[str, Verdict]:
     found = {f.key: f.verdict for f in study.findings if f.key.startswith(start)}
     assert found
     return found
 
 
-def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(made: Study) -> None:
+def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(made: PaperStudy) -> None:
     assert_kept(made)
 
 
-def test_every_table_and_figure_has_a_finding_and_every_figure_is_drawn(made: Study) -> None:
+def test_every_table_and_figure_has_a_finding_and_every_figure_is_drawn(made: PaperStudy) -> None:
     for where in [*(f"Table {i}" for i in range(1, 8)), *(f"Fig. {i}" for i in range(1, 5))]:
         assert any(f.where == where for f in made.findings), where
     for i in range(1, 5):
@@ -58,13 +58,13 @@ def test_every_table_and_figure_has_a_finding_and_every_figure_is_drawn(made: St
     assert made.page().count("<figure") == len(made.plots)
 
 
-def test_the_printed_steps_add_up_to_the_printed_counts(made: Study) -> None:
+def test_the_printed_steps_add_up_to_the_printed_counts(made: PaperStudy) -> None:
     assert verdicts(made, "Table 1: steps")["Table 1: steps of section 4.1 added up, per link"] is Verdict.EQUAL
     assert mata2002.steps_4_2(6) == (482, 426)
     assert set(verdicts(made, "Table 3: substitution").values()) == {Verdict.EQUAL}
 
 
-def test_no_count_of_gibbs_appell_is_above_the_published_one_but_for_one_sum(made: Study) -> None:
+def test_no_count_of_gibbs_appell_is_above_the_published_one_but_for_one_sum(made: PaperStudy) -> None:
     rows = [f for f in made.findings if "n = 6" in f.what and ("Mata et al.:" in f.what or f.where == "Table 3")]
     numbers = [f for f in rows if f.expected.isdecimal()]
     higher = [f.key for f in numbers if int(f.obtained.split()[0]) > int(f.expected)]
@@ -101,7 +101,7 @@ def test_articulated_bodies_about_other_points_are_right_in_doubles(
     np.testing.assert_allclose(method(arm, states), exact, rtol=1e-9)
 
 
-def test_no_size_of_rounding_errors_holds_by_a_factor_and_no_small_print_passes(made: Study) -> None:
+def test_no_size_of_rounding_errors_holds_by_a_factor_and_no_small_print_passes(made: PaperStudy) -> None:
     graded = verdicts(made, "Table 5")
     for key, verdict in graded.items():
         if not key.endswith("average with signs"):
@@ -113,7 +113,7 @@ def test_no_size_of_rounding_errors_holds_by_a_factor_and_no_small_print_passes(
         assert of_usual_size("a mean of both signs", printed, errors, "not usual").verdict is verdict
 
 
-def test_a_tolerance_that_is_relative_alone_takes_as_many_evaluations_as_printed(made: Study) -> None:
+def test_a_tolerance_that_is_relative_alone_takes_as_many_evaluations_as_printed(made: PaperStudy) -> None:
     found = {f.key: f for f in made.findings}
     evaluations = found["Table 7: evaluations, if the tolerance is relative alone"]
     assert evaluations.verdict is Verdict.HOLDS and evaluations.judgement.measured == (1114, 1114)
@@ -130,7 +130,7 @@ def test_equation_21_is_a_formulation_of_order_n_cubed() -> None:
     )
 
 
-def test_figures_have_the_titles_of_the_paper(made: Study) -> None:
+def test_figures_have_the_titles_of_the_paper(made: PaperStudy) -> None:
     titles = [plot.title for plot in made.plots]
     for begin in (
         "Fig. 2: comparison of the accelerations obtained in joint 1",
@@ -145,14 +145,14 @@ def test_walker_and_orins_method_is_there_to_compare_with_and_never_chosen() -> 
     assert aw.compile(aw.load("puma560"), "mass_matrix").formulation != "walker_orin_3"
 
 
-def test_of_what_the_paper_cites_gibbs_appell_is_the_cheapest_and_beside_ours_it_is_not(made: Study) -> None:
+def test_of_what_the_paper_cites_gibbs_appell_is_the_cheapest_and_beside_ours_it_is_not(made: PaperStudy) -> None:
     for table, what in (("Table 2", "mass matrix"), ("Table 4", "forward dynamics")):
         found = verdicts(made, f"{table}: fewest operations for {what}")
         assert list(found.values()) == [Verdict.HOLDS, Verdict.DIFFERS]
         assert "composite_body in place" in list(found)[1]
 
 
-def test_in_single_precision_gibbs_appell_errs_less_than_walker_and_orin(made: Study) -> None:
+def test_in_single_precision_gibbs_appell_errs_less_than_walker_and_orin(made: PaperStudy) -> None:
     assert verdicts(made, "Section 5.1: GA errs less than CRBA, average") == {
         "Section 5.1: GA errs less than CRBA, average": Verdict.HOLDS
     }
@@ -163,7 +163,7 @@ def test_fifty_digits_confirm_the_double_precision_of_table_5() -> None:
     assert study.cases[0].line("articulated_body", "float64").largest < 1e-12
 
 
-def test_the_three_methods_follow_the_line_alike(made: Study) -> None:
+def test_the_three_methods_follow_the_line_alike(made: PaperStudy) -> None:
     assert (
         verdicts(made, "Section 5.2: the three")["Section 5.2: the three methods give practically the same motion"]
         is Verdict.HOLDS
@@ -172,7 +172,7 @@ def test_the_three_methods_follow_the_line_alike(made: Study) -> None:
     assert len(evaluations) == 1
 
 
-def test_the_stored_numbers_are_met(made: Study) -> None:
+def test_the_stored_numbers_are_met(made: PaperStudy) -> None:
     """Those of an independent prototype: torques to 1e-6, the averages of table 6 to their three digits."""
     stored = [f for f in made.findings if f.against is Against.PROTOTYPE]
     assert len(stored) == 12
@@ -184,10 +184,10 @@ def test_one_of_eight_postures_keeps_within_the_limits() -> None:
     arm = aw.load("puma560")
     free = replace(arm, joints=tuple(replace(joint, limits=None) for joint in arm.joints))
     starts = np.random.default_rng(0).uniform(-np.pi, np.pi, (200, 6))
-    found = free.inverse_kinematics(np.broadcast_to(mata2002.pose(mata2002.START), (200, 4, 4)), starts)
+    found = free.inverse_kinematics(np.broadcast_to(mata2002.pose(mata2002.MOTION_START), (200, 4, 4)), starts)
     postures = np.unique(np.round(np.remainder(found + 1e-7, 2 * np.pi), 5), axis=0)
     assert len(postures) == 8
-    ends = np.array([mata2002.pose(p) for p in np.linspace(mata2002.START, mata2002.END, 51)])
+    ends = np.array([mata2002.pose(p) for p in np.linspace(mata2002.MOTION_START, mata2002.MOTION_END, 51)])
     kept = []
     for posture in postures:
         q = free.inverse_kinematics(ends, posture, path=True)

@@ -194,9 +194,9 @@ def test_o_n_overtakes_between_eight_and_twelve_joints() -> None:
         for name in ("denoc", "articulated_body", "composite_body")
     )
     for winner in (denoc_, articulated):
-        found = crossing.crossing(winner, composite)
+        found = crossing.compute_crossings(winner, composite)
         assert all(8 <= n <= 12 for n in (found.products, found.sums, found.both))
-    assert crossing.crossing(articulated, composite).both < crossing.crossing(denoc_, composite).both
+    assert crossing.compute_crossings(articulated, composite).both < crossing.compute_crossings(denoc_, composite).both
 
 
 def test_what_never_wins_is_told() -> None:
@@ -234,5 +234,5 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path, monkeypatch
     result = CliRunner().invoke(app, ["crossing", "--joints", "5", "--no-measure", "-o", str(page)])
     assert result.exit_code == 0, result.output
     assert "natural_orthogonal_complement" in result.output
-    assert page.read_text().count("<figure") == len(crossing.PROBLEMS) + len(crossing.ROBOTS)
+    assert page.read_text().count("<figure") == len(crossing.CROSSING_PROBLEMS) + len(crossing.ROBOTS)
     assert "expected 3 to 200" in CliRunner().invoke(app, ["crossing", "--joints", "2"]).output

@@ -14,8 +14,8 @@ from armwright.cli import app
 from armwright.errors import InputError
 from armwright.pages.report.plot import Curve, Plot
 from armwright.study import papers
-from armwright.study.papers import Finding, Study, Verdict
-from armwright.study.papers.document import BEGIN, END, alike, findings_of, table, with_findings
+from armwright.study.papers import Finding, PaperStudy, Verdict
+from armwright.study.papers.document import BEGIN_MARK, END_MARK, findings_of, same_tables, table, with_findings
 from armwright.study.papers.finding import (
     COLUMNS,
     HELD_TO,
@@ -32,9 +32,9 @@ from armwright.study.papers.finding import (
 from armwright.study.papers.judgement import (
     Against,
     Bound,
-    Bounds,
     Formula,
     Judgement,
+    JudgementBounds,
     Printed,
     Worst,
     above,
@@ -107,7 +107,7 @@ def test_each_finding_is_in_the_column_of_what_it_is_held_to() -> None:
     assert theory("here", "order", 4, 3.4, 0.5).verdict is Verdict.DIFFERS
 
 
-def test_the_index_counts_what_findings_are_held_to_apart(small: Study) -> None:
+def test_the_index_counts_what_findings_are_held_to_apart(small: PaperStudy) -> None:
     assert tally(small.findings) == "paper's number: 1 same within the printed digits; paper's claim: 1 holds"
     drawn = Plot("a figure", "x", "y", [Curve("a curve", [0.0, 1.0], [0.0, 1.0])])
     page = index([replace(small, plots=(drawn,))])
@@ -156,7 +156,7 @@ def inside(judgement: Judgement) -> list[float]:
         return [float(judgement.printed)]
     if isinstance(judgement, Formula):
         return [float(value) for value in judgement.theirs]
-    assert isinstance(judgement, Bounds)
+    assert isinstance(judgement, JudgementBounds)
     return [just_inside(bound) for bound in judgement.bounds]
 
 
@@ -164,7 +164,7 @@ def outside(judgement: Judgement) -> list[float]:
     """Measurements just beyond what is allowed."""
     if isinstance(judgement, Worst):
         return [value for part in judgement.parts for value in outside(part)]
-    if isinstance(judgement, Bounds):
+    if isinstance(judgement, JudgementBounds):
         return [just_outside(bound) for bound in judgement.bounds]
     return [10.001 * value for value in inside(judgement)]
 
@@ -204,7 +204,7 @@ def assert_published_is_printed(finding: Finding) -> None:
         assert finding.row[COLUMNS.index("obtained")] == "-", finding.key
 
 
-def assert_kept(study: Study) -> None:
+def assert_kept(study: PaperStudy) -> None:
     """What a paper's study must be: nothing lost, nothing certain beforehand, and the document of this run."""
     assert papers.lost(study) == []
     assert set(papers.expected(study.paper)) == {f.key for f in study.findings if not f.timed}
@@ -214,28 +214,28 @@ def assert_kept(study: Study) -> None:
     assert_document(study)
 
 
-def assert_document(study: Study) -> None:
+def assert_document(study: PaperStudy) -> None:
     """Row by row, so that a failure names it; what a missing peer would have said is passed over."""
     document = findings_of((DOCUMENTS / f"{study.paper}.md").read_text()).splitlines()
     missing = {f.key for f in study.findings if "not installed" in f.why}
     if missing:
         return
     for ours, written in zip(table(study).splitlines(), document[1:], strict=True):
-        assert alike(ours, written), f"run tools/papers.py {study.paper}:\n{ours}\n{written}"
+        assert same_tables(ours, written), f"run tools/papers.py {study.paper}:\n{ours}\n{written}"
 
 
 @pytest.fixture
-def small() -> Study:
+def small() -> PaperStudy:
     rows = (
         compare("here", "a number", "2", 1.7),
         claim("here", "small", "yes", "to 1e-3", below(1e-3, 1), remark="so"),
     )
-    return Study("small", "Small", "", rows)
+    return PaperStudy("small", "Small", "", rows)
 
 
-def test_a_document_keeps_its_text_and_gets_the_table_of_the_run(small: Study) -> None:
-    text = with_findings(f"before\n{BEGIN}\nformer\n{END}\nafter\n", small)
-    assert text.startswith("before\n") and text.endswith(f"{END}\nafter\n") and "former" not in text
+def test_a_document_keeps_its_text_and_gets_the_table_of_the_run(small: PaperStudy) -> None:
+    text = with_findings(f"before\n{BEGIN_MARK}\nformer\n{END_MARK}\nafter\n", small)
+    assert text.startswith("before\n") and text.endswith(f"{END_MARK}\nafter\n") and "former" not in text
     assert "| here | a number | 2 | - | - | - | - | 1.7 | printed +- 0.5 | same within the printed digits |" in text
     assert "| here | small | - | yes | - | - | - | to 1e-3 | < 1 | holds (1) |" in text and "\n1. so\n" in text
     assert with_findings(text, small) == text
@@ -252,7 +252,7 @@ def test_every_word_is_explained() -> None:
 
 
 def test_reproduce_shows_what_each_row_is_held_to_and_fails_when_something_is_lost(
-    small: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: PaperStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("armwright.cli.reproduce.study", lambda paper: small)
     kept = CliRunner().invoke(app, ["reproduce", "small", "-o", str(tmp_path)], env={"COLUMNS": "160"})
@@ -269,9 +269,9 @@ def test_reproduce_shows_what_each_row_is_held_to_and_fails_when_something_is_lo
 
 
 def test_tables_are_alike_to_what_another_machine_may_change() -> None:
-    assert alike("off by 1.00 at most", "off by 1.05 at most")
-    assert not alike("off by 1.00 at most", "off by 1.30 at most")
-    assert not alike("off by 1.00 at most", "off by 1.00 at least")
+    assert same_tables("off by 1.00 at most", "off by 1.05 at most")
+    assert not same_tables("off by 1.00 at most", "off by 1.30 at most")
+    assert not same_tables("off by 1.00 at most", "off by 1.00 at least")
 
 
 def test_the_bounds_are_what_they_say() -> None:

@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 from armwright.study import papers
-from armwright.study.papers import Study
+from armwright.study.papers import PaperStudy
 from armwright.study.papers.document import with_findings
 
 ROOT = Path(__file__).parent.parent
@@ -23,7 +23,7 @@ HEAD = "# Verdicts that held when they were last looked at: armwright reproduce 
 PEERS = "# holds where the two are installed"
 
 
-def kept(study: Study) -> dict[str, str]:
+def kept(study: PaperStudy) -> dict[str, str]:
     """What a peer says is not counted on: it may not be installed."""
     found = {f.key: f.verdict.value for f in study.findings if not f.timed}
     return {key: "not checkable" if is_peer(key) else verdict for key, verdict in found.items()}

@@ -13,13 +13,13 @@ from armwright.cli.output import console, escape, show_json, show_progress, show
 from armwright.errors import InputError
 from armwright.function import compile as compile_function
 from armwright.robot import Robot
-from armwright.study.bench import BATCH, ROUNDS, bench, versions
+from armwright.study.bench import BATCH, TIMING_ROUNDS, bench, versions
 
 
 def run_bench(
     robot: NamedRobot,
     batch: Annotated[int, typer.Option(help="States in a batch.")] = BATCH,
-    rounds: Annotated[int, typer.Option(help="How many times each is timed, in turns.")] = ROUNDS,
+    rounds: Annotated[int, typer.Option(help="How many times each is timed, in turns.")] = TIMING_ROUNDS,
     json: JSON_OPTION = False,
 ) -> None:
     """Time the dynamics of a robot, compared with every other package that is installed.
@@ -31,7 +31,7 @@ def run_bench(
     print_bench(robot_of(robot), batch, rounds, json)
 
 
-def print_bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS, json: bool = False) -> None:
+def print_bench(arm: Robot, batch: int = BATCH, rounds: int = TIMING_ROUNDS, json: bool = False) -> None:
     """Time a robot beside every peer that is installed, and print the table."""
     with show_progress(f"timing {arm.name}"):
         timed, left_out = bench(arm, batch, rounds)

@@ -11,7 +11,7 @@ from armwright.cli.output import console, escape, numbered, records, show_json, 
 from armwright.errors import InputError
 from armwright.formulations import PROBLEMS, Formulation
 from armwright.progress import tracked
-from armwright.study.operation_counts import VALID_FROM, compare, counted, formula
+from armwright.study.operation_counts import VALID_FROM, compare, counted_formulations, formula
 from armwright.study.published import CUSTOMISED
 
 MAX_COUNT_JOINTS = 60
@@ -64,10 +64,10 @@ def _count_general(types: str, json: bool) -> None:
     formulas = revolute and n >= VALID_FROM
     with show_progress("counting"):
         counts: Rows = [("problem", "formulation", *OPERATION_HEADS)]
-        counts += [(f.problem, f.name, *_numbers(_general(f, types))) for f in tracked(counted(n))]
+        counts += [(f.problem, f.name, *_numbers(_general(f, types))) for f in tracked(counted_formulations(n))]
         # of what is differentiated, a formula would take longer to find than all others
         grown: Rows = [("problem", "formulation", "mul for n joints", "add for n joints")]
-        grown += [(f.problem, f.name, *formula(f)) for f in counted(n) if formulas and not f.traced]
+        grown += [(f.problem, f.name, *formula(f)) for f in counted_formulations(n) if formulas and not f.traced]
         published, notes = _published(n) if formulas else ([], {})
     if json:
         beside = {"formulas": records(grown), "published": records(published)} if formulas else {}
@@ -103,7 +103,7 @@ def _published(n: int) -> tuple[Rows, dict[str, int]]:
 
 def _count_robot(arm: aw.Robot, json: bool) -> None:
     types, chain = arm.without_couplings().joint_types, arm.without_couplings().mechanism().serial
-    methods = counted(arm.n, arm.mechanism())
+    methods = counted_formulations(arm.n, arm.mechanism())
     order = list(dict.fromkeys(f.problem for f in methods))
     rows: Rows = [("problem", "formulation", *OPERATION_HEADS, *(("general mul", "general add") if chain else ()))]
     with show_progress(f"counting {arm.name}"):

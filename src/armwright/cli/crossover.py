@@ -35,7 +35,7 @@ def run_crossing(
         "Operations of a general robot with n revolute joints": [row[:4] for row in formulas],
         "Products and sums together": [[*row[:2], *row[4:]] for row in formulas],
     }
-    for problem in crossing.PROBLEMS:
+    for problem in crossing.CROSSING_PROBLEMS:
         tables[f"{problem}: fewer products / sums / both from this n on"] = crossing.crossing_rows(made, problem)
     if made.timings:
         title = "Nanoseconds per state, measured on one core, random robot"

@@ -47,7 +47,7 @@ from armwright.pages.report.run_page import JOINT_HEADS, joint_rows, root_mean_s
 from armwright.rules import problems
 from armwright.scenario import Scenario
 from armwright.simulation import Run
-from armwright.study.work_precision import ACCURACIES, work_precision
+from armwright.study.work_precision import WORK_ACCURACIES, work_precision
 from armwright.trajectory import TimeOptimal
 
 QUANTITY_WORDS = {"velocity": "speed"}
@@ -410,7 +410,7 @@ def run_integrators(
     with show_progress(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)
     path = page_place(output, arm, "_integrators.html").write(study.page())
-    best = [(accuracy, *(study.best(accuracy) or (None, None))) for accuracy in ACCURACIES]
+    best = [(accuracy, *(study.best(accuracy) or (None, None))) for accuracy in WORK_ACCURACIES]
     if json:
         heads = ("error", "method", "seconds")
         rows = [dict(zip(heads, row, strict=True)) for row in best]

@@ -10,13 +10,13 @@ from armwright.cli.command import JSON_OPTION, PAGE_OPTION, NamedRobot, robot_of
 from armwright.cli.output import console, escape, records, report_page, show_json, show_progress, table
 from armwright.cli.page_names import page_place
 from armwright.errors import InputError
-from armwright.study.precision import DIGITS, DTYPES, STATES, Precision, precision
+from armwright.study.precision import PRECISION_DIGITS, PRECISION_DTYPES, PRECISION_STATES, Precision, precision
 
 
 def run_precision(
     robot: NamedRobot,
     sweep: Annotated[int | None, typer.Option(help="Sweep this joint (1, 2, ...) instead of random states.")] = None,
-    states: Annotated[int, typer.Option(help="How many random states.")] = STATES,
+    states: Annotated[int, typer.Option(help="How many random states.")] = PRECISION_STATES,
     seed: Annotated[int, typer.Option(help="Which random states.", min=0)] = 0,
     output: PAGE_OPTION = None,
     json: JSON_OPTION = False,
@@ -28,7 +28,7 @@ def run_precision(
     arm = robot_of(robot)
     if sweep is not None and not 1 <= sweep <= arm.n:
         raise InputError(f"--sweep {sweep}: {arm.name} has joints 1 to {arm.n}")
-    with show_progress(f"computing {arm.name} with {DIGITS} digits"):
+    with show_progress(f"computing {arm.name} with {PRECISION_DIGITS} digits"):
         study = precision(arm, states, seed, None if sweep is None else sweep - 1)
     path = page_place(output, arm, "_precision.html").write(study.page())
     if json:
@@ -47,10 +47,10 @@ def _show(study: Precision) -> None:
     kinds = " or ".join(case.states.name for case in study.cases)
     count = len(study.cases[0].condition)
     title = f"{escape(study.robot)}, {count} states ({kinds}): relative errors of the accelerations"
-    for dtype in DTYPES:
+    for dtype in PRECISION_DTYPES:
         columns = [0, *(k for k, head in enumerate(study.heads) if head.startswith(f"{dtype}, "))]
         heads = [study.heads[k].removeprefix(f"{dtype}, ").replace(": ", "\n") for k in columns]
-        made = table(*heads, title=f"{title}\n{dtype}" if dtype == DTYPES[0] else dtype)
+        made = table(*heads, title=f"{title}\n{dtype}" if dtype == PRECISION_DTYPES[0] else dtype)
         for column in made.columns:
             column.no_wrap, column.justify = True, "right" if column is not made.columns[0] else "left"
         for row in study.rows():

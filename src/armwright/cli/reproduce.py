@@ -13,8 +13,8 @@ from armwright.cli.command import JSON_OPTION
 from armwright.cli.output import console, escape, numbered, show_json, show_notes, show_progress, table
 from armwright.cli.output import report_page as told_of
 from armwright.pages.report.plot import write
-from armwright.study.papers import PAPERS, Study, lost, study
-from armwright.study.papers.finding import NARROW, Verdict, index, tally
+from armwright.study.papers import PAPERS, Study, lost_findings, study
+from armwright.study.papers.finding import TERMINAL_COLUMNS, Verdict, index, tally
 
 _COLOURS = {
     Verdict.EQUAL: "green",
@@ -45,7 +45,7 @@ def run_reproduction(
             made = study(name)
         path = write(output / f"{made.paper}.html", made.page(), folders=True)
         studies.append(made)
-        gone = lost(made)
+        gone = lost_findings(made)
         good &= not gone
         if json:
             told[name] = _as_data(made, path, [key for key, *_ in gone])
@@ -77,7 +77,7 @@ WIDE_TERMINAL = 120
 def _show(made: Study, seconds: float, path: Path) -> None:
     out = console()
     wide = out.width >= WIDE_TERMINAL
-    heads = NARROW if wide else ("what", "expected", "obtained", "verdict")
+    heads = TERMINAL_COLUMNS if wide else ("what", "expected", "obtained", "verdict")
     rows = table(*heads, title=escape(made.title))
     notes = numbered(finding.why for finding in made.findings)
     for finding in made.findings:

@@ -25,11 +25,11 @@ from armwright.progress import tracked
 from armwright.robot import Robot
 
 BATCH = 4096
-ROUNDS = 20
+TIMING_ROUNDS = 20
 IN_A_ROW = 5  # of each job in its turn: the first finds caches full of the others' data
 LOOP = 200  # states of a job that is one call per state
 
-PROBLEMS = {
+BENCH_PROBLEMS = {
     "inverse_dynamics": 3,
     "forward_dynamics": 3,
     "mass_matrix": 1,
@@ -89,7 +89,7 @@ class RandomStates:
         return len(each), call
 
 
-def best_of(jobs: dict[Any, tuple[int, Callable[[], object]]], rounds: int = ROUNDS) -> dict[Any, float]:
+def best_of(jobs: dict[Any, tuple[int, Callable[[], object]]], rounds: int = TIMING_ROUNDS) -> dict[Any, float]:
     """Seconds per state of each job, taken in turns so that all see the same machine."""
     best = dict.fromkeys(jobs, np.inf)
     for _, job in jobs.values():
@@ -103,9 +103,10 @@ def best_of(jobs: dict[Any, tuple[int, Callable[[], object]]], rounds: int = ROU
     return best
 
 
-def ours(arm: Robot, states: RandomStates) -> Iterator[Job]:
+def armwright_calls(arm: Robot, states: RandomStates) -> Iterator[Job]:
+    """Return armwright's functions of one state and of a batch."""
     count = len(states.rows[0])
-    for problem, arguments in PROBLEMS.items():
+    for problem, arguments in BENCH_PROBLEMS.items():
         method = getattr(arm, problem)
         if problem.endswith("derivatives"):
             yield Job(problem, "armwright", count, partial(method, *states.beside))
@@ -126,7 +127,8 @@ def filling(f: Function, arrays: Sequence[Array], threads: int = 1) -> Callable[
     return lambda: f(*arrays, out=out, threads=threads)
 
 
-def of_pinocchio(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
+def pinocchio_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
+    """Return Pinocchio's functions of one state and of a batch."""
     import pinocchio as pin  # noqa: PLC0415
 
     from armwright.study.peers.pinocchio import Pinocchio  # noqa: PLC0415
@@ -141,12 +143,13 @@ def of_pinocchio(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Jo
     for problem, name in together if arm.n > 1 else ():  # a single row is taken for a column, and written past its end
         yield Job(problem, f"pin.{name}", count, partial(getattr(pin, name), 1, pool, *columns, result))
     names = ("rnea", "aba", "crba", "computeRNEADerivatives", "computeABADerivatives")
-    for (problem, arguments), name in zip(PROBLEMS.items(), names, strict=True):
+    for (problem, arguments), name in zip(BENCH_PROBLEMS.items(), names, strict=True):
         function = partial(getattr(pin, name), model, data)
         yield Job(problem, f"pin.{name}", *states.in_loop(function, arguments), alone=True)
 
 
-def of_mujoco(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
+def mujoco_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
+    """Return MuJoCo's functions of one state."""
     import mujoco  # noqa: PLC0415
 
     from armwright.study.peers.mujoco import MuJoCo  # noqa: PLC0415
@@ -162,7 +165,8 @@ def of_mujoco(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
         yield Job(problem, name, *states.in_loop(call, 3), alone=True)
 
 
-def of_frax(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
+def frax_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
+    """Return frax's functions of a batch."""
     from armwright.study.peers.frax import Frax  # noqa: PLC0415
 
     peer, count = Frax(arm), len(states.rows[0])
@@ -171,11 +175,12 @@ def of_frax(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
         ("forward_dynamics", "forward_dynamics"),
         ("mass_matrix", "crba"),
     ):
-        arrays = states.rows[: PROBLEMS[problem]]
+        arrays = states.rows[: BENCH_PROBLEMS[problem]]
         yield Job(problem, f"frax {name}, jit(vmap)", count, partial(getattr(peer, problem), *arrays))
 
 
-def of_casadi(arm: Robot, states: RandomStates, folder: Path) -> Iterator[Job]:
+def casadi_calls(arm: Robot, states: RandomStates, folder: Path) -> Iterator[Job]:
+    """Return CasADi's functions of one state and of a batch."""
     from armwright.study.peers.casadi import CasADi  # noqa: PLC0415
 
     if shutil.which("cc") is None:
@@ -186,7 +191,8 @@ def of_casadi(arm: Robot, states: RandomStates, folder: Path) -> Iterator[Job]:
     yield Job("inverse_dynamics", "CasADi, compiled C, mapped", count, call)
 
 
-def of_toolbox(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
+def toolbox_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
+    """Return the Robotics Toolbox's functions of one state."""
     from armwright.study.peers.toolbox import Toolbox  # noqa: PLC0415
 
     if arm.n == 1:
@@ -195,26 +201,26 @@ def of_toolbox(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]
         raise InputError("it has tables of chains only")
     peer = Toolbox(arm)
     for problem, name in (("inverse_dynamics", "rne"), ("forward_dynamics", "accel"), ("mass_matrix", "inertia")):
-        job = states.in_loop(getattr(peer, problem), PROBLEMS[problem])
+        job = states.in_loop(getattr(peer, problem), BENCH_PROBLEMS[problem])
         yield Job(problem, f"Robotics Toolbox {name}", *job, alone=True)
 
 
 PEERS: dict[str, tuple[str, Callable[[Robot, RandomStates, Path], Iterator[Job]]]] = {
-    "pinocchio": ("pin", of_pinocchio),
-    "mujoco": ("mujoco", of_mujoco),
-    "frax": ("frax", of_frax),
-    "casadi": ("casadi", of_casadi),
-    "toolbox": ("roboticstoolbox-python", of_toolbox),
+    "pinocchio": ("pin", pinocchio_calls),
+    "mujoco": ("mujoco", mujoco_calls),
+    "frax": ("frax", frax_calls),
+    "casadi": ("casadi", casadi_calls),
+    "toolbox": ("roboticstoolbox-python", toolbox_calls),
 }
 """The peers, the packages that bring them, and what of them is timed."""
 
 
-def bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS) -> tuple[list[Timed], list[str]]:
+def bench(arm: Robot, batch: int = BATCH, rounds: int = TIMING_ROUNDS) -> tuple[list[Timed], list[str]]:
     """Every job timed, and what is left out and why."""
     states = RandomStates.random(arm, batch)
     with tempfile.TemporaryDirectory() as folder:
         jobs, left_out = _of_peers(arm, states, Path(folder))
-        jobs = [*ours(arm, states), *jobs]
+        jobs = [*armwright_calls(arm, states), *jobs]
         best = best_of({i: (job.states, job.call) for i, job in enumerate(jobs)}, rounds)
     reference = {(job.problem, job.alone): best[i] for i, job in enumerate(jobs) if job.who == "armwright"}
     batched = {(job.problem, _program(job)) for job in jobs if not job.alone}
@@ -225,7 +231,7 @@ def bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS) -> tuple[list[Ti
         if (job.problem, _program(job)) not in batched:  # a peer without batches is called once per state
             ratio = best[i] / reference[job.problem, False]
             timed.append(Timed(job.problem, f"{job.who}, in a loop", False, best[i], ratio))
-    order = list(PROBLEMS)
+    order = list(BENCH_PROBLEMS)
     return sorted(timed, key=lambda t: (order.index(t.problem), t.alone, t.ratio)), left_out
 
 
@@ -250,7 +256,7 @@ def _of_peers(arm: Robot, states: RandomStates, folder: Path) -> tuple[list[Job]
 
 
 def versions() -> str:
-    """What was measured: every package that takes part and is installed."""
+    """Return the version of every measured package."""
     found = []
     for package in ("armwright", *(package for package, _ in PEERS.values()), "jax", "llvmlite", "numpy"):
         try:

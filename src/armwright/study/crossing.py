@@ -1,4 +1,4 @@
-"""Where the O(n) methods win: what every formulation costs as the chain gets longer, counted and measured.
+"""Chain lengths from which O(n) methods win: the cost of every formulation over length, counted and measured.
 
 Mohan and Saha (2007, table 1) ask from how many joints on a recursion beats forming and factoring the mass matrix. The
 answer depends on the robot (a general one, one with numbers, a planar one), on what is counted, and on the machine.
@@ -22,11 +22,11 @@ from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import tracked
 from armwright.robot import Robot, random_robot
 from armwright.study.bench import best_of, filling
-from armwright.study.operation_counts import DEGREE, VALID_FROM, count_operations, polynomial, products
+from armwright.study.operation_counts import POLYNOMIAL_DEGREE, VALID_FROM, count_operations, polynomial, products
 from armwright.study.published import evaluate
 from armwright.trace.evaluation_strategy import MAX_UNROLLED_JOINTS
 
-PROBLEMS = ("forward_dynamics", "mass_matrix", "inverse_dynamics")
+CROSSING_PROBLEMS = ("forward_dynamics", "mass_matrix", "inverse_dynamics")
 
 LEAST_JOINTS, MOST_JOINTS = VALID_FROM, 200
 MOST_CUSTOMISED = 14
@@ -47,11 +47,11 @@ MEASURED = {
 """What is timed as straight code, and at how many joints."""
 
 LOOPS = {"forward_dynamics": "articulated_body", "inverse_dynamics": "cartesian_tensor"}
-LONG = (32, 64, 128, MOST_JOINTS)
+LONG_CHAINS = (32, 64, 128, MOST_JOINTS)
 INTERPRETED = (4, 8, 16, 32, 64)
 
-STATES = {"straight code": 1024, "loop": 256, "NumPy": 32}
-ROUNDS = 3
+CROSSING_STATES = {"straight code": 1024, "loop": 256, "NumPy": 32}
+CROSSING_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Curved:
 
     @property
     def degree(self) -> int:
-        return DEGREE[find_formulation(self.problem, self.name).order]
+        return POLYNOMIAL_DEGREE[find_formulation(self.problem, self.name).order]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Race:
         """Each formulation against each of higher order: (winner, loser, where they cross by kind of robot)."""
         found: dict[tuple[str, str], dict[str, Crossing]] = {}
         for a, b in _rivals([cost for cost in self.costs if cost.problem == problem]):
-            found.setdefault((a.name, b.name), {})[a.kind] = crossing(a, b)
+            found.setdefault((a.name, b.name), {})[a.kind] = compute_crossings(a, b)
         return [(*pair, by_kind) for pair, by_kind in found.items()]
 
     def measured_crossings(self) -> list[tuple[Timing, Timing, float | None]]:
@@ -119,7 +119,9 @@ class Race:
 
     def page(self) -> str:
         tables = [("Counted: a general robot", formula_rows(self.costs))]
-        tables += [(f"Fewer operations from n = ... on: {_words(p)}", crossing_rows(self, p)) for p in PROBLEMS]
+        tables += [
+            (f"Fewer operations from n = ... on: {_words(p)}", crossing_rows(self, p)) for p in CROSSING_PROBLEMS
+        ]
         if self.timings:
             tables += [("Measured: nanoseconds per state", time_rows(self.timings))]
             tables += [("Faster from n = ... on, measured", measured_rows(self))]
@@ -147,7 +149,7 @@ INTRODUCTION = (
 
 def race(most: int = MOST_JOINTS, customised: int = MOST_CUSTOMISED, measure: bool = True) -> Race:
     """Count every formulation up to `most` joints, those of COMPETITORS for robots with numbers, and time a few."""
-    jobs = [partial(general, f, most) for problem in PROBLEMS for f in formulations(problem)]
+    jobs = [partial(general, f, most) for problem in CROSSING_PROBLEMS for f in formulations(problem)]
     for problem, names in COMPETITORS.items():
         jobs += [
             partial(special, find_formulation(problem, name), kind, customised) for kind in ROBOTS for name in names
@@ -163,7 +165,7 @@ def race(most: int = MOST_JOINTS, customised: int = MOST_CUSTOMISED, measure: bo
 
 def general(method: Formulation, most: int) -> Cost:
     """A general robot: traced where the formulas do not hold yet, by exact formulas from there on."""
-    fitted = range(VALID_FROM, VALID_FROM + DEGREE[method.order] + 2)
+    fitted = range(VALID_FROM, VALID_FROM + POLYNOMIAL_DEGREE[method.order] + 2)
     count = partial(count_operations, method.problem, method.name)
     formulas = fitted_formulas(fitted, [count(joints=n) for n in fitted])
     few = [count(joints=n) for n in range(1, min(VALID_FROM, most + 1))]
@@ -208,7 +210,8 @@ ROBOTS: dict[str, Callable[[int], Robot]] = {
 }
 
 
-def crossing(a: Cost, b: Cost) -> Crossing:
+def compute_crossings(a: Cost, b: Cost) -> Crossing:
+    """Count and, if asked, measure every formulation over the length of the chain."""
     pairs = ((a.products, b.products), (a.sums, b.sums), (a.both, b.both))
     return Crossing(*(cheaper_from(a.sizes, *pair) for pair in pairs))
 
@@ -220,7 +223,7 @@ def cheaper_from(sizes: Sequence[int], these: Sequence[float], those: Sequence[f
 
 
 def faster_from(a: Timing, b: Timing) -> float | None:
-    """Where the times of a and b cross for the last time, between measured sizes as straight lines in logarithms."""
+    """Return the length at which the times of a and b cross last, interpolated between sizes in logarithms."""
     times_a, times_b = (dict(zip(t.sizes, t.seconds, strict=True)) for t in (a, b))
     both = [n for n in a.sizes if n in times_b]
     ratios = [math.log(times_a[n] / times_b[n]) for n in both]
@@ -239,7 +242,7 @@ def measured() -> tuple[Timing, ...]:
     for problem, (names, sizes) in MEASURED.items():
         jobs.append(partial(_timed, problem, "straight code", names, sizes, _compiled))
     for problem, name in LOOPS.items():
-        jobs.append(partial(_timed, problem, "loop", (name,), LONG, _loop))
+        jobs.append(partial(_timed, problem, "loop", (name,), LONG_CHAINS, _loop))
     names, _ = MEASURED["forward_dynamics"]
     jobs.append(partial(_timed, "forward_dynamics", "NumPy", names, INTERPRETED, _numpy))
     return tuple(timing for job in tracked(jobs) for timing in job())
@@ -254,9 +257,9 @@ def _timed(problem: str, how: str, names: Sequence[str], sizes: Sequence[int], r
     for n in tracked(sizes):
         robot = ROBOTS["random"](n)
         rng = np.random.default_rng(0)
-        states = [rng.uniform(-1, 1, (STATES[how], n)) for _ in problem_of(problem).arguments]
-        jobs = {name: (STATES[how], runner(robot, problem, name, states)) for name in names}
-        for name, seconds in best_of(jobs, ROUNDS).items():
+        states = [rng.uniform(-1, 1, (CROSSING_STATES[how], n)) for _ in problem_of(problem).arguments]
+        jobs = {name: (CROSSING_STATES[how], runner(robot, problem, name, states)) for name in names}
+        for name, seconds in best_of(jobs, CROSSING_ROUNDS).items():
             best[name].append(seconds)
     for name in names:
         yield Timing(problem, name, how, tuple(sizes), tuple(best[name]))
@@ -295,6 +298,7 @@ def formula_rows(costs: Sequence[Cost], sizes: Sequence[int] = (1, 2, 6, 12, 24,
 
 
 def crossing_rows(race: Race, problem: str) -> Rows:
+    """Return the table of the lengths from which one formulation needs fewer operations than another."""
     rows = [["winner", "over", "general", *ROBOTS]]
     for winner, loser, by_kind in race.crossings(problem):
         rows.append([winner, loser, *(str(by_kind.get(kind, "")) for kind in ("general", *ROBOTS))])
@@ -302,6 +306,7 @@ def crossing_rows(race: Race, problem: str) -> Rows:
 
 
 def time_rows(timings: Sequence[Timing]) -> Rows:
+    """Return the table of measured times."""
     sizes = sorted({n for t in timings for n in t.sizes})
     rows = [["problem", "formulation", "how", *(f"n = {n}" for n in sizes)]]
     for t in timings:
@@ -311,6 +316,7 @@ def time_rows(timings: Sequence[Timing]) -> Rows:
 
 
 def measured_rows(race: Race) -> Rows:
+    """Return the table of measured crossings."""
     rows = [["problem", "how", "winner", "over", "faster from n ="]]
     for a, b, n in race.measured_crossings():
         where = f"- (not up to {a.sizes[-1]})" if n is None else f"{n:.1f}" if n > a.sizes[0] else f"{n:.0f} or less"
@@ -319,7 +325,7 @@ def measured_rows(race: Race) -> Rows:
 
 
 def _count_plots(race: Race) -> Iterator[Plot]:
-    for problem in PROBLEMS:
+    for problem in CROSSING_PROBLEMS:
         yield _count_plot(race, problem, "general")
     for kind in ROBOTS:
         yield _count_plot(race, "forward_dynamics", kind)
@@ -336,7 +342,7 @@ def _count_plot(race: Race, problem: str, kind: str) -> Plot:
 
 
 def _time_plots(race: Race) -> Iterator[Plot]:
-    for problem in PROBLEMS:
+    for problem in CROSSING_PROBLEMS:
         curves = []
         for t in race.timings:
             if t.problem == problem:

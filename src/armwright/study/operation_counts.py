@@ -22,7 +22,7 @@ from armwright.trace.tracing import TraceRequest, flattened, general_mechanism, 
 VALID_FROM = 3
 """The formulas, ours and the papers', hold from three joints on: savings at the first two links are part of them."""
 
-DEGREE = {"n": 1, "n^2": 2, "n^3": 3}
+POLYNOMIAL_DEGREE = {"n": 1, "n^2": 2, "n^3": 3}
 
 
 def count_operations(
@@ -58,17 +58,18 @@ def count_on(mechanism: Mechanism, graph: Graph, method: Formulation) -> Operati
     return count(flattened(method(mechanism, *inputs(graph, method.problem, mechanism.coordinate_count))))
 
 
-def products(counted: OperationCount) -> int:
+def products(counted_formulations: OperationCount) -> int:
     """Multiplications and divisions, which the papers count alike."""
-    return counted.multiplications + counted.divisions
+    return counted_formulations.multiplications + counted_formulations.divisions
 
 
-def products_and_sums(counted: OperationCount) -> int:
-    return counted.multiplications + counted.additions
+def products_and_sums(counted_formulations: OperationCount) -> int:
+    """Return products and divisions, and sums, of a count."""
+    return counted_formulations.multiplications + counted_formulations.additions
 
 
-def counted(n: int, mechanism: Mechanism | None = None) -> list[Formulation]:
-    """What is worth counting for n joints: every formulation, of one joint's torque that of the first.
+def counted_formulations(n: int, mechanism: Mechanism | None = None) -> list[Formulation]:
+    """Return the formulations that are counted for n joints; the torque of one joint is that of the first.
 
     What is computed in one way only and grows faster than n would take minutes for many joints. Of a robot, only what
     takes it.
@@ -113,7 +114,7 @@ def count_substitution(n: int) -> OperationCount:
 
 def formula(method: Formulation) -> tuple[str, str]:
     """Multiplications and additions for a general robot as polynomials in n, found exactly from n = 3, 4, 5, ..."""
-    return _formula(method.problem, method.name, DEGREE[method.order])
+    return _formula(method.problem, method.name, POLYNOMIAL_DEGREE[method.order])
 
 
 @cache

@@ -1,12 +1,12 @@
-"""How many digits every forward-dynamics formulation keeps on one robot, in single and in double precision.
+"""Digits that every forward-dynamics formulation keeps on one robot, in single and in double precision.
 
-Each formulation runs as it is written, with arrays of float32 or float64 for scalars, and is compared with fifty digits
+Each formulation runs uncompiled, with arrays of float32 or float64 for scalars, and is compared with fifty digits
 of mpmath. Two kinds of states are drawn, because they lose digits in different ways:
 
 falling   no torque acts. A formulation that forms the mass matrix M loses as many digits as its condition number has;
           one that eliminates joint after joint may keep them (Ascher, Pai, Cloutier 1997; Mata et al. 2002, table 5).
 driven    the torques produce accelerations of about 1. They nearly cancel against weight, which costs digits
-          whatever the formulation is.
+          in every formulation.
 
 The states are single-precision numbers, so that all see the same ones. The robot's parameters are not: rounding them
 is part of computing in single precision.
@@ -30,16 +30,16 @@ from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import tracked
 from armwright.robot import Robot
 
-DIGITS = 50
+PRECISION_DIGITS = 50
 MOST_STATES = 100_000
 """Each is computed with many digits, which takes a millisecond."""
 
-STATES = 200
+PRECISION_STATES = 200
 SWEEP = 180
 SIMILAR = 5.0
 """Formulations whose mean errors lie within this factor are called equally good."""
 
-DTYPES = ("float32", "float64")
+PRECISION_DTYPES = ("float32", "float64")
 COMPILED = "compiled by default"
 
 
@@ -85,10 +85,10 @@ class Case:
 
     @property
     def published(self) -> list[str]:
-        return [x.formulation for x in self.lines if x.dtype == DTYPES[0] and x.formulation != COMPILED]
+        return [x.formulation for x in self.lines if x.dtype == PRECISION_DTYPES[0] and x.formulation != COMPILED]
 
     def ratio(self, formulation: str, other: str, dtype: str = "float32") -> float:
-        """How many times as large the mean error of one formulation is as that of another."""
+        """Return the mean error of one formulation over that of another."""
         return self.line(formulation, dtype).mean / max(self.line(other, dtype).mean, 1e-300)
 
     def trusted(self, dtype: str = "float32") -> list[str]:
@@ -106,7 +106,7 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """What there is to say of one robot."""
+    """The precision of every formulation on one robot."""
 
     robot: str
     compiled: str
@@ -155,14 +155,14 @@ class Precision:
 
     @property
     def _columns(self) -> list[tuple[str, Case]]:
-        return [(dtype, case) for dtype in DTYPES for case in self.cases]
+        return [(dtype, case) for dtype in PRECISION_DTYPES for case in self.cases]
 
     def page(self) -> str:
         """The table and a plot for each kind of states and each precision."""
         count = len(self.cases[0].condition)
         introduction = (
             f"Accelerations of {self.robot} in {count} {'swept' if self.swept else 'random'} states, against "
-            f"{DIGITS} digits: relative errors of every formulation as it is written. {'. '.join(self.verdict())}."
+            f"{PRECISION_DIGITS} digits: relative errors of every formulation. {'. '.join(self.verdict())}."
         )
         plots = [_plot(case, dtype) for dtype, case in self._columns]
         if self.swept:
@@ -175,7 +175,7 @@ class Precision:
         return self.cases[0].states.x is not None
 
 
-def precision(robot: Robot, count: int = STATES, seed: int = 0, joint: int | None = None) -> Precision:
+def precision(robot: Robot, count: int = PRECISION_STATES, seed: int = 0, joint: int | None = None) -> Precision:
     """Every forward-dynamics formulation on random states, or while one joint (counted from 0) is swept at rest."""
     if not isinstance(robot, Robot):
         raise InputError(f"precision got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
@@ -187,7 +187,7 @@ def precision(robot: Robot, count: int = STATES, seed: int = 0, joint: int | Non
     return Precision(robot.name, compiled, tuple(_case(robot, states) for states in tracked(kinds)))
 
 
-def random_states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[States, States]:
+def random_states(robot: Robot, count: int = PRECISION_STATES, seed: int = 0) -> tuple[States, States]:
     """Falling and driven, in the same positions (within the limits, where there are any) and velocities."""
     rng = np.random.default_rng(seed)
     low, high = np.array([joint.limits or _free(joint.prismatic) for joint in robot.joints]).T
@@ -215,7 +215,7 @@ def sweep(robot: Robot, joint: int, count: int = SWEEP) -> States:
 
 
 def accelerations(robot: Robot, formulation: str, states: States, dtype: str) -> Array:
-    """What a formulation gives as it is written, every number of this precision: (k, n), in float64."""
+    """Return the results of a formulation, uncompiled, in this precision: (k, n), as float64."""
     number: Any = np.dtype(dtype).type
     columns = [list(np.ascontiguousarray(x.T, dtype)) for x in (states.q, states.qd, states.tau)]
     with np.errstate(all="ignore"):  # what overflows shows as an infinite error
@@ -226,7 +226,7 @@ def accelerations(robot: Robot, formulation: str, states: States, dtype: str) ->
     return result.astype(float)
 
 
-def exact_accelerations(robot: Robot, states: States, digits: int = DIGITS) -> Array:
+def exact_accelerations(robot: Robot, states: States, digits: int = PRECISION_DIGITS) -> Array:
     """The same with so many digits: (k, n) numbers of mpmath."""
     mpmath = _mpmath()
     solve = default_for("forward_dynamics", robot.mechanism())
@@ -246,7 +246,7 @@ def _case(robot: Robot, states: States) -> Case:
     exact = exact_accelerations(robot, states)
     condition = np.linalg.cond(robot.mass_matrix(states.q))
     lines = []
-    for dtype in DTYPES:
+    for dtype in PRECISION_DTYPES:
         for f in formulations("forward_dynamics"):
             if not f.takes(robot.mechanism()):
                 continue
@@ -293,7 +293,7 @@ def _factor(x: float) -> str:
 
 
 def _free(prismatic: bool) -> tuple[float, float]:
-    """Where a joint without limits is taken to move."""
+    """Return the range of a joint without limits."""
     return (-1.0, 1.0) if prismatic else (-math.pi, math.pi)
 
 
@@ -306,5 +306,5 @@ def _mpmath() -> Any:
     try:
         import mpmath  # noqa: PLC0415
     except ImportError:
-        raise InputError(f"{DIGITS} digits need mpmath: pip install 'armwright[precision]'") from None
+        raise InputError(f"{PRECISION_DIGITS} digits need mpmath: pip install 'armwright[precision]'") from None
     return mpmath

@@ -1,4 +1,4 @@
-"""What the papers print: their operation counts, each of which checks its formulas against its n = 6, and tables."""
+"""Printed operation counts, each of which checks its formulas against its n = 6, and printed tables."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class Published:
 
 
 def evaluate(formula: str, n: int) -> Fraction:
+    """Return the value of a printed formula for n joints."""
     value = Fraction(0)
     for term in filter(None, (match[0] for match in _TERM.finditer(formula))):
         parts = _TERM.fullmatch(term)

@@ -41,10 +41,10 @@ from armwright.simulation.rollouts import Rollouts
 from armwright.torque.conversion import law_for
 from armwright.trace.evaluation_strategy import has_straight_code, max_unrolled_joints
 
-ACCURACIES = tuple(10.0**-k for k in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
+WORK_ACCURACIES = tuple(10.0**-k for k in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
 RECORDS = 5
-TOLERANCES = tuple(10.0**-k for k in range(2, 15))
-SUBSTEPS = tuple(2**k for k in range(13))
+TOLERANCE_SWEEP = tuple(10.0**-k for k in range(2, 15))
+REFERENCE_SUBSTEPS = tuple(2**k for k in range(13))
 """Steps from one record to the next."""
 
 SERIES_TOLERANCES = (1e-4, 1e-7, 1e-10, 1e-13)
@@ -53,17 +53,17 @@ SERIES_TOLERANCES = (1e-4, 1e-7, 1e-10, 1e-13)
 COMPILING = 10.0
 """Seconds after which no further series is compiled."""
 
-MOST = 100_000
+MAX_EVALUATIONS = 100_000
 """Evaluations after which a method is not asked for more accuracy; a number of seconds would depend on the machine."""
 
-LONGEST = 0.05
+REPEAT_LIMIT_SECONDS = 0.05
 """Seconds after which a run is not repeated for its time."""
 
 CALL = 5e-4
 """Seconds a call should last at least, so that the way from Python and back does not count."""
 
-REPEATS = 5
-ROUNDED = 1e-11
+WORK_REPEATS = 5
+ROUNDING_ERROR = 1e-11
 """Below this error a finer setting that brings no gain has met rounding."""
 
 _FINE_CLOCK = time.get_clock_info("process_time").resolution < 1e-6
@@ -97,8 +97,8 @@ class MethodLine:
     family: str
     points: tuple[Point, ...]
 
-    def needed(self, accuracy: float, cost: Cost = "seconds") -> float | None:
-        """What this error costs, by logarithmic interpolation between runs; None if it was not reached."""
+    def cost_of_accuracy(self, accuracy: float, cost: Cost = "seconds") -> float | None:
+        """Return the cost of this error, by logarithmic interpolation between runs; None if it was not reached."""
         found = sorted((float(getattr(p, cost)), max(p.error, 1e-17)) for p in self.points)
         if found and found[0][1] <= accuracy:
             return found[0][0]
@@ -111,6 +111,8 @@ class MethodLine:
 
 @dataclass(frozen=True)
 class WorkPrecision:
+    """Lines of cost over error for many methods on one motion."""
+
     robot: str
     duration: float
     lines: tuple[MethodLine, ...]
@@ -120,7 +122,7 @@ class WorkPrecision:
         reached = [
             (seconds, line.name)
             for line in self.lines
-            if family in (None, line.family) and (seconds := line.needed(accuracy)) is not None
+            if family in (None, line.family) and (seconds := line.cost_of_accuracy(accuracy)) is not None
         ]
         return (min(reached)[1], min(reached)[0]) if reached else None
 
@@ -134,7 +136,7 @@ class WorkPrecision:
     def page(self) -> str:
         head = [x for family in self.families for x in (family, "time")]
         rows = [["error allowed", "best method", "time", *head]]
-        for accuracy in ACCURACIES:
+        for accuracy in WORK_ACCURACIES:
             found = [self.best(accuracy, family) for family in (None, *self.families)]
             cells = [x for best in found for x in ((best[0], f"{best[1] * 1e6:.0f} us") if best else ("-", "-"))]
             rows.append([f"{accuracy:.0e}", *cells])
@@ -160,12 +162,13 @@ class WorkPrecision:
         """The least time of any method of a family, at each accuracy."""
         curves = []
         for family in self.families:
-            found = [(best[1], accuracy) for accuracy in ACCURACIES if (best := self.best(accuracy, family))]
+            found = [(best[1], accuracy) for accuracy in WORK_ACCURACIES if (best := self.best(accuracy, family))]
             curves.append(Curve(family, [x for x, _ in found], [y for _, y in found], marks=True))
         return log_log(title, curves, note)
 
 
 def log_log(title: str, curves: Sequence[Curve], note: str = "") -> Plot:
+    """Return the plot of lines over logarithmic axes."""
     return Plot(title, "seconds", "largest error, rad or m", curves, x_log=True, y_log=True, note=note)
 
 
@@ -194,7 +197,7 @@ class TimedMotion:
         q0: ArrayLike | None = None,
         torque: Any = None,
         records: int = RECORDS,
-        repeats: int = REPEATS,
+        repeats: int = WORK_REPEATS,
     ) -> None:
         robot = with_smooth_friction(robot)  # as `simulate` does
         self.robot, self.duration, self.every, self.repeats = robot, duration, duration / records, repeats
@@ -266,7 +269,7 @@ class TimedMotion:
             *_, steps, _, states = integrator.propagate_grid(times, max_delta_t=longest)
             took = clock() - begin
             best, spent, found = min(best, took), spent + took, states[:, :, None]
-            if spent > LONGEST or len(found) < len(times):
+            if spent > REPEAT_LIMIT_SECONDS or len(found) < len(times):
                 break
         return self._point(tolerance, found, best, steps, steps, 0) if len(found) == len(times) else None
 
@@ -295,7 +298,7 @@ class TimedMotion:
             return None
         copies = int(np.clip(CALL / best, 1, 64))
         for _ in range(self.repeats):
-            if clock() - begin > LONGEST:
+            if clock() - begin > REPEAT_LIMIT_SECONDS:
                 break
             best = min(best, _timed(make(copies)))
         steps, rejected = int(first.steps[0]), int(first.lanes["rejected"][0])
@@ -344,16 +347,17 @@ def swept(
         point = measure(setting)
         if point is None:
             continue
-        stuck = points and point.error < ROUNDED and point.error > 0.5 * points[-1].error
+        stuck = points and point.error < ROUNDING_ERROR and point.error > 0.5 * points[-1].error
         if stuck:
             break
         points.append(point)
-        if point.evaluations > MOST:
+        if point.evaluations > MAX_EVALUATIONS:
             break
     return MethodLine(name, order, family, tuple(points))
 
 
-def fixed_line(motion: TimedMotion, tableau: Tableau, substeps: Sequence[int] = SUBSTEPS) -> MethodLine:
+def fixed_line(motion: TimedMotion, tableau: Tableau, substeps: Sequence[int] = REFERENCE_SUBSTEPS) -> MethodLine:
+    """Return the line of a method with fixed steps."""
     steps = [motion.every / k for k in substeps]
     return swept(tableau.name, tableau.order, FIXED_STEPS, steps, lambda h: motion.fixed(tableau, h))
 
@@ -364,7 +368,7 @@ RECOMMENDED = ("T6,5", "T8,8", "T10,9", "T10,10")
 
 
 def polynomial_line(
-    motion: TimedMotion, orders: TaylorPolynomials, substeps: Sequence[int] = SUBSTEPS, name: str = ""
+    motion: TimedMotion, orders: TaylorPolynomials, substeps: Sequence[int] = REFERENCE_SUBSTEPS, name: str = ""
 ) -> MethodLine:
     """Return the line of one of the T_ij of Machado and Galhano, by default under this name of theirs."""
     steps = [motion.every / k for k in substeps]
@@ -377,7 +381,10 @@ def polynomial_line(
     )
 
 
-def pair_line(motion: TimedMotion, name: str, rule: str = "pi", tolerances: Sequence[float] = TOLERANCES) -> MethodLine:
+def pair_line(
+    motion: TimedMotion, name: str, rule: str = "pi", tolerances: Sequence[float] = TOLERANCE_SWEEP
+) -> MethodLine:
+    """Return the line of a pair over tolerances."""
     tableau = method(name)
     return swept(name, tableau.order, family_of(tableau), tolerances, lambda x: motion.pair(tableau, x, rule))
 

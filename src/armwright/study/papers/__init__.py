@@ -10,7 +10,7 @@ import tomllib
 from importlib import import_module, resources
 
 from armwright.errors import unknown
-from armwright.study.papers.finding import Finding, Study, Verdict
+from armwright.study.papers.finding import Finding, PaperStudy, Verdict
 
 PAPERS = {
     "mata2002": "Mata, Provenzano, Valero, Cuadrado: Gibbs-Appell equations",
@@ -21,11 +21,11 @@ PAPERS = {
 }
 
 
-def study(paper: str) -> Study:
+def study(paper: str) -> PaperStudy:
     """Run one paper."""
     if paper not in PAPERS:
         raise unknown("paper", paper, [*PAPERS, "all"])
-    made: Study = import_module(f"armwright.study.papers.{paper}").study()
+    made: PaperStudy = import_module(f"armwright.study.papers.{paper}").study()
     return made
 
 
@@ -35,8 +35,8 @@ def expected(paper: str) -> dict[str, Verdict]:
     return {key: Verdict(value) for key, value in tomllib.loads(text).get(paper, {}).items()}
 
 
-def lost(made: Study) -> list[tuple[str, Verdict, Verdict | None]]:
-    """What used to hold and no longer does: the finding, its verdict then and now (None if it is gone)."""
+def lost(made: PaperStudy) -> list[tuple[str, Verdict, Verdict | None]]:
+    """Return findings that no longer hold: the finding, its verdict before and now (None if it is gone)."""
     now = {finding.key: finding.verdict for finding in made.findings if not finding.timed}
     return [
         (key, before, now.get(key))
@@ -45,4 +45,4 @@ def lost(made: Study) -> list[tuple[str, Verdict, Verdict | None]]:
     ]
 
 
-__all__ = ["PAPERS", "Finding", "Study", "Verdict", "expected", "lost", "study"]
+__all__ = ["PAPERS", "Finding", "PaperStudy", "Verdict", "expected", "lost", "study"]

@@ -30,8 +30,8 @@ from armwright.study.papers.angeles1989_counts import lowest, prismatic_terms
 from armwright.study.papers.finding import (
     Against,
     Finding,
+    PaperStudy,
     Part,
-    Study,
     above,
     below,
     claim,
@@ -46,8 +46,8 @@ from armwright.trace.tracing import general_mechanism
 
 Row = Mapping[str, Any]
 
-TABLES = tables("angeles1989")
-TABLE_3_ANGLES = TABLES["initial_angles"]
+ANGELES_TABLES = tables("angeles1989")
+TABLE_3_ANGLES = ANGELES_TABLES["initial_angles"]
 
 A = np.array([math.pi / 30, -math.pi / 60, 0.01, math.pi / 30, math.pi / 30, math.pi / 30])
 B = 2 * math.pi / 10
@@ -58,9 +58,9 @@ CURVES = "the figure is a curve without numbers"
 INFERRED = "stroke (1 m), attitude (wrist horizontal) and spline (4-5-6-7) are inferred, not printed"
 
 
-def study() -> Study:
+def study() -> PaperStudy:
     """All findings and figures of the paper."""
-    return Study.of(
+    return PaperStudy.of_parts(
         "angeles1989",
         "Angeles, Ma, Rojas 1989: inverse dynamics using Kane's equations",
         "Kane's equations give the same torques as every other formulation once three signs are corrected. The "
@@ -85,19 +85,19 @@ def rows(text: str) -> list[Row]:
     return made
 
 
-STANFORD, SIX_AXIS = (rows(TABLES[name]) for name in ("stanford", "six_axis"))
+STANFORD, SIX_AXIS = (rows(ANGELES_TABLES[name]) for name in ("stanford", "six_axis"))
 
 
 def _stored(where: str, what: str, table: str, ours: Callable[[Array], Array]) -> Finding:
     """Torques stored from a prototype, to a unit of their last digit."""
     name = f"torques stored from a prototype, {what}"
-    return stored(where, name, TABLES[table], ours, 1e-6, "not the paper's numbers")
+    return stored(where, name, ANGELES_TABLES[table], ours, 1e-6, "not the paper's numbers")
 
 
 # ------------------------------------------------------------------------------------------------------------- table 1
 
 
-WHY = {
+COUNT_REASONS = {
     "Kane, Levinson": "theirs is derived by hand, ours drops what is zero for this arm from Kane's equations",
     "Angeles et al.": "ours takes a - rho off line (3 sums a joint) and finds all savings at links 1 and 2",
 }
@@ -110,7 +110,7 @@ def _table_1() -> Part:
     for row in table:
         ours, what = _ours(row)
         numbers = zip(("products", "sums"), row.six, (ours.multiplications, ours.additions), strict=True)
-        why = WHY.get(row.authors, row.why)
+        why = COUNT_REASONS.get(row.authors, row.why)
         findings += [compare("table 1", f"{row.authors}: {kind}, {what}", x, y, why) for kind, x, y in numbers]
     printed = {row.authors: sum(row.six) for row in table}
     least = 100 * (1 - printed["Angeles et al."] / printed["Khalil et al."])
@@ -159,9 +159,9 @@ def _recount() -> Part:
     """The listed steps added up, for six joints, and what tracing finds."""
     n = 6
     steps = ("link_1", "link_2_to_n", "inward", "nothing_beyond_n", "planar_link_1")
-    first, others, inner, saved, planar = (np.sum(TABLES[name], axis=0) for name in steps)
+    first, others, inner, saved, planar = (np.sum(ANGELES_TABLES[name], axis=0) for name in steps)
     outward = first + (n - 1) * others
-    inward = n * inner - saved - planar - (inner - planar - TABLES["last_cycle"])
+    inward = n * inner - saved - planar - (inner - planar - ANGELES_TABLES["last_cycle"])
     unlisted = "the listed steps give 50n-37 and 46n-37; ten savings at link 2 are taken but not listed (13 exist)"
     slipped = "the listed steps give 44n-36 and, with the shorter last cycle, 44n-54"
     findings = [
@@ -355,7 +355,7 @@ def along_z3() -> Robot:
 
 
 def _readings_of_table_2() -> Part:
-    """How much hangs on what is lost of table 2 and of the body of link 6."""
+    """Return the sensitivity to the lost entries of table 2 and of the body of link 6."""
     exact = _peaks(STANFORD)
     peaks = []
     for signs in itertools.product((1, -1), repeat=4):

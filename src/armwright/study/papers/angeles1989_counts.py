@@ -73,6 +73,7 @@ TENSORS = {
 
 
 def general_count(method: Formulation, joints: int | str) -> OperationCount:
+    """Return the count of the paper's algorithm for a general robot of n joints."""
     graph = Graph()
     return count_on(general_mechanism(graph, joints), graph, method)
 

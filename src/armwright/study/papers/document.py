@@ -6,35 +6,35 @@ import math
 import re
 
 from armwright.errors import InputError
-from armwright.study.papers.finding import COLUMNS, Finding, Study, tally
+from armwright.study.papers.finding import COLUMNS, Finding, PaperStudy, tally
 
-BEGIN = "<!-- findings: written by tools/papers.py -->"
-END = "<!-- end of findings -->"
+BEGIN_MARK = "<!-- findings: written by tools/papers.py -->"
+END_MARK = "<!-- end of findings -->"
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
-def with_findings(text: str, study: Study) -> str:
+def with_findings(text: str, study: PaperStudy) -> str:
     """The document with the table of this run between its marks."""
     before, old, after = _parted(text)
     del old
-    return f"{before}{BEGIN}\n{table(study)}{END}{after}"
+    return f"{before}{BEGIN_MARK}\n{table(study)}{END_MARK}{after}"
 
 
 def findings_of(text: str) -> str:
-    """What stands between the marks."""
+    """Return the text between the marks."""
     return _parted(text)[1]
 
 
 def _parted(text: str) -> tuple[str, str, str]:
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise InputError(f"the document has no place for its findings; expected one {BEGIN} and one {END}")
-    before, rest = text.split(BEGIN)
-    old, after = rest.split(END)
+    if text.count(BEGIN_MARK) != 1 or text.count(END_MARK) != 1:
+        raise InputError(f"the document has no place for its findings; expected one {BEGIN_MARK} and one {END_MARK}")
+    before, rest = text.split(BEGIN_MARK)
+    old, after = rest.split(END_MARK)
     return before, old, after
 
 
-def table(study: Study) -> str:
+def table(study: PaperStudy) -> str:
     """All findings but what is timed, in rows of `COLUMNS`, and the reasons below."""
     shown = [f for f in study.findings if not f.timed]
     reasons = {why: k for k, why in enumerate(dict.fromkeys(f.why for f in shown if f.why), start=1)}
@@ -52,8 +52,8 @@ def _line(texts: tuple[str, ...]) -> str:
     return f"| {' | '.join(text.replace('|', '/') for text in texts)} |"
 
 
-def alike(one: str, other: str, relative: float = 0.1, absolute: float = 1e-3) -> bool:
-    """Whether two tables say the same: every word, and every number to what another machine may change."""
+def same_tables(one: str, other: str, relative: float = 0.1, absolute: float = 1e-3) -> bool:
+    """Return whether two tables agree: every word, and every number within what another machine may change."""
     if _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
         return False
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)

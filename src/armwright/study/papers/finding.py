@@ -1,4 +1,4 @@
-"""What a paper prints beside what is obtained, and what to say of the two."""
+"""The findings of a paper: the printed value, the obtained value, and their verdict."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from armwright.progress import progress_part
 from armwright.study.papers.judgement import (
     Against,
     Bound,
-    Bounds,
     Judgement,
+    JudgementBounds,
     Printed,
     Uncheckable,
     Verdict,
@@ -31,7 +31,7 @@ from armwright.study.papers.judgement import (
 NOTHING = "-"
 """Where the paper prints nothing."""
 
-TONES = {
+VERDICT_TONES = {
     verdict.value: tone
     for tone, verdicts in {
         "good": (Verdict.EQUAL, Verdict.HOLDS, Verdict.DIGITS),
@@ -44,7 +44,7 @@ TONES = {
 """What a verdict looks like on a page."""
 
 COLUMNS = ("where", "what", *(against.value for against in Against), "obtained", "held to", "verdict")
-NARROW = ("where", "what", "against", "expected", "obtained", "held to", "verdict")
+TERMINAL_COLUMNS = ("where", "what", "against", "expected", "obtained", "held to", "verdict")
 """The same for a terminal: what stands in the columns of `Against` in one, and which it is in another."""
 
 
@@ -108,7 +108,7 @@ Part: TypeAlias = tuple[list[Finding], list[Plot]]
 
 
 @dataclass(frozen=True)
-class Study:
+class PaperStudy:
     """All findings of a paper, its figures redrawn, and a few sentences that sum it up."""
 
     paper: str
@@ -124,8 +124,8 @@ class Study:
             raise ValueError(f"{self.paper}: two findings are called {sorted(twice)[0]!r}")
 
     @classmethod
-    def of(cls, paper: str, title: str, summary: str, parts: Mapping[Callable[[], Part], float]) -> Study:
-        """What the parts find; by the seconds that each took when it was last looked at it is told how far it is."""
+    def of_parts(cls, paper: str, title: str, summary: str, parts: Mapping[Callable[[], Part], float]) -> PaperStudy:
+        """Return the study of all parts; the seconds that each part took before drive the progress bar."""
         findings, plots = together(_run(parts))
         return cls(paper, title, summary, tuple(findings), tuple(plots))
 
@@ -136,10 +136,10 @@ class Study:
         tables = [("Published beside obtained", rows)]
         if reasons:
             tables.append(("Notes", [["note", "why"], *([k, why] for why, k in reasons.items())]))
-        return figures(self.title, self.summary, self.plots, tables, "reproduction", TONES)
+        return figures(self.title, self.summary, self.plots, tables, "reproduction", VERDICT_TONES)
 
 
-def index(studies: Iterable[Study]) -> str:
+def index(studies: Iterable[PaperStudy]) -> str:
     """Return the page that leads to those of all papers: how many findings of each have which verdict.
 
     Findings held to a number of the paper, to a claim, to other print, to theory and to a prototype are counted apart.
@@ -150,7 +150,7 @@ def index(studies: Iterable[Study]) -> str:
     return document("reproduction", "The papers, published beside obtained", body)
 
 
-def _panel(studies: Sequence[Study], against: Against) -> str:
+def _panel(studies: Sequence[PaperStudy], against: Against) -> str:
     """The verdicts of what is held to one thing."""
     found = [(study, [f for f in study.findings if f.against is against]) for study in studies]
     verdicts = [v for v in Verdict if any(f.verdict is v for _, findings in found for f in findings)]
@@ -163,13 +163,15 @@ def _panel(studies: Sequence[Study], against: Against) -> str:
     )
 
 
-def _linked(study: Study) -> str:
+def _linked(study: PaperStudy) -> str:
     return f'<th scope="row"><a href="{escape(study.paper)}.html">{escape(study.title)}</a></th>'
 
 
 def _counted(findings: Sequence[Finding], verdicts: Iterable[Verdict]) -> str:
     counts = [(v, sum(finding.verdict is v for finding in findings)) for v in verdicts]
-    return "".join(f'<td class="{TONES[v.value]}"><span>{n}</span></td>' if n else "<td></td>" for v, n in counts)
+    return "".join(
+        f'<td class="{VERDICT_TONES[v.value]}"><span>{n}</span></td>' if n else "<td></td>" for v, n in counts
+    )
 
 
 def _run(parts: Mapping[Callable[[], Part], float]) -> Iterator[Part]:
@@ -224,7 +226,7 @@ def compare_each(
 
 
 def unchecked(where: str, what: str, published: str, why: str, obtained: str = "-", timed: bool = False) -> Finding:
-    """Something that cannot be held to the paper, because it leaves out data or numbers."""
+    """Return a finding that cannot be compared, because the paper omits data or numbers."""
     return Finding(where, what, published, obtained, Uncheckable(), why, timed, Against.CLAIM)
 
 
@@ -232,11 +234,11 @@ def claim(
     where: str, what: str, published: str, obtained: str, bounds: Bound | Sequence[Bound], why: str = "", *,
     remark: str = "", timed: bool = False, words: str = "", against: Against = Against.CLAIM,
 ) -> Finding:  # fmt: skip
-    """A statement, true if all bounds hold. `why` is said where it does not hold, `remark` either way.
+    """Return the finding on a statement, true if all bounds hold; `why` explains a failure, `remark` any outcome.
 
-    `words` say what is bounded, where the statement itself does not, `against` whose statement it is.
+    `words` name the bounded value if the statement does not, `against` the source of the statement.
     """
-    judgement = Bounds((bounds,) if isinstance(bounds, Bound) else tuple(bounds), words)
+    judgement = JudgementBounds((bounds,) if isinstance(bounds, Bound) else tuple(bounds), words)
     if judgement.verdict is not Verdict.DIFFERS:
         return Finding(where, what, published, obtained, judgement, remark, timed, against)
     return Finding(where, what, published, obtained, judgement, why or remark or "it does not hold", timed, against)
@@ -247,7 +249,7 @@ def trend(
     against: Against = Against.CLAIM,
 ) -> Finding:  # fmt: skip
     """Something read off a figure: true in every case, in most, or not."""
-    judgement = Bounds(tuple(cases), most=True)
+    judgement = JudgementBounds(tuple(cases), most=True)
     shown = f"{obtained} ({judgement.count} of {len(cases)})" if len(cases) > 1 else obtained
     reason = "" if judgement.verdict is Verdict.HOLDS else why or "as measured here"
     return Finding(where, what, published, shown, judgement, reason, timed, against)
@@ -270,18 +272,18 @@ def stored(where: str, what: str, text: str, ours: Callable[[Array], Array], all
 
 
 def beside_stored(where: str, what: str, expected: str, obtained: str, off: Bound, why: str = "") -> Finding:
-    """What is held to values stored from an independent prototype: they hold ours in place, the paper has none."""
+    """Return a comparison with values stored from an independent prototype, if the paper prints none."""
     return claim(where, what, expected, obtained, off, "not the stored values", remark=why, words="off by",
                  against=Against.PROTOTYPE)  # fmt: skip
 
 
 def rough(error: float) -> str:
-    """An error near rounding, in words that are the same on another machine."""
+    """Return an error near rounding as a text that is the same on every machine."""
     return "rounding" if error < 1e-12 else f"{error:.0e}"
 
 
 def tally(findings: Sequence[Finding]) -> str:
-    """How many of each verdict, apart for all that findings are held to."""
+    """Return the number of each verdict, separately for each kind of reference."""
     parts = [(against, [f.verdict for f in findings if f.against is against]) for against in Against]
     return "; ".join(f"{against.value}: {_tally(verdicts)}" for against, verdicts in parts if verdicts)
 
@@ -291,7 +293,28 @@ def _tally(verdicts: Sequence[Verdict]) -> str:
 
 
 __all__ = [
-    "COLUMNS", "NARROW", "NOTHING", "Against", "Finding", "Part", "Study", "Verdict", "above", "at_least", "at_most",
-    "below", "beside_stored", "claim", "compare", "compare_each", "rough", "same", "stored", "tally", "theory",
-    "together", "trend", "unchecked",
+    "COLUMNS",
+    "NOTHING",
+    "TERMINAL_COLUMNS",
+    "Against",
+    "Finding",
+    "PaperStudy",
+    "Part",
+    "Verdict",
+    "above",
+    "at_least",
+    "at_most",
+    "below",
+    "beside_stored",
+    "claim",
+    "compare",
+    "compare_each",
+    "rough",
+    "same",
+    "stored",
+    "tally",
+    "theory",
+    "together",
+    "trend",
+    "unchecked",
 ]  # fmt: skip

@@ -32,8 +32,8 @@ from armwright.study.papers.finding import (
     NOTHING,
     Against,
     Finding,
+    PaperStudy,
     Part,
-    Study,
     above,
     below,
     claim,
@@ -45,8 +45,8 @@ from armwright.study.papers.finding import (
 from armwright.study.published import tables
 from armwright.trace.tracing import general_mechanism
 
-TABLES = tables("grigorov2013")
-MISPRINTS = TABLES["misprints"]
+GRIGOROV_TABLES = tables("grigorov2013")
+MISPRINTS = GRIGOROV_TABLES["misprints"]
 
 CLOSED = "equilibrium"
 """Grigorov's closed form among the formulations."""
@@ -58,7 +58,7 @@ LOAD, GRAVITY = 3200.0, 9.81
 """Newtons, the one number that the paper prints of its arm, and m/s^2."""
 
 STIFFNESS = np.array([6e5, 9e5, 6e5, 2.5e5, 2e4])
-DAMPING = np.array([2.5e3, 4e3, 2.5e3, 6e2, 1e2])
+JOINT_DAMPING = np.array([2.5e3, 4e3, 2.5e3, 6e2, 1e2])
 CLOSURE: dict[str, Any] = {"q0": VIA[0], "qd0": np.radians([6.0, -5.0, 8.0, -6.0, 10.0])}
 """The moment at which the valves close."""
 
@@ -66,7 +66,7 @@ NO_DATA = "the paper prints neither dimensions nor masses nor a number of its re
 STAND_IN = "stand-in data"
 
 
-def study() -> Study:
+def study() -> PaperStudy:
     """All findings and figures of the paper."""
     arm = aw.load("grigorov")
     motion = trajectory.cubic(VIA_TIMES, VIA)
@@ -83,7 +83,7 @@ def study() -> Study:
         partial(_independent, arm, motion): 0.5,
         partial(_cylinders, arm, motion): 0.9,
     }
-    return Study.of(
+    return PaperStudy.of_parts(
         "grigorov2013",
         "Grigorov 2013: generalised Newton-Euler equations for robots with revolute joints",
         "The closed-form equations are right once four misprints are corrected, and agree with recursion, with "
@@ -236,7 +236,7 @@ def _torques(arm: Robot, motion: trajectory.Trajectory) -> Part:
     off = float(np.abs(axes - axes[0]).max() + np.abs(axes[:, 2]).max())
     findings = [
         unchecked("figure 4", "torques of joints 2 to 4", "curves", NO_DATA, f"{ranges} Nm"),
-        stored("figure 4", STORED, TABLES["stored_torques"],
+        stored("figure 4", STORED, GRIGOROV_TABLES["stored_torques"],
                lambda t: arm.inverse_dynamics(*motion(t), formulation=CLOSED), HALF_A_DIGIT, STAND_IN),
         claim("figure 4", "axes of joints 2 to 4", "parallel, horizontal", f"to {rough(off)}", below(off, 1e-12),
               remark=STAND_IN),
@@ -287,7 +287,7 @@ def closed_valves(arm: Robot, sign: float = 1.0) -> torque.Law:
     With sign = -1 the spring is the printed one, which pushes away from its free position.
     """
     k = sign * STIFFNESS
-    return torque.spring_damper(k, DAMPING, VIA[0] + arm.gravity_torque(VIA[0]) / k)
+    return torque.spring_damper(k, JOINT_DAMPING, VIA[0] + arm.gravity_torque(VIA[0]) / k)
 
 
 def _oscillation(arm: Robot) -> Part:
@@ -300,7 +300,7 @@ def _oscillation(arm: Robot) -> Part:
     findings = [
         unchecked("figure 5", "oscillation of the five joints", "curves", f"{NO_DATA}, and no stiffness or damping",
                   f"up to {peaks} deg"),
-        stored("figure 5", STORED, TABLES["stored_oscillation"],
+        stored("figure 5", STORED, GRIGOROV_TABLES["stored_oscillation"],
                lambda t: swing[np.rint(t / 0.005).astype(int)], HALF_A_DIGIT, STAND_IN),
         claim("figure 5", "oscillations about the initial positions", "every joint oscillates",
               f"each passes its own {passes} times or more in 1.5 s; {frequencies[0]:.2f} to {frequencies[-1]:.1f} Hz, "
@@ -316,7 +316,7 @@ def _linearised(arm: Robot, stiffness: Array) -> tuple[float, Array]:
     """Small deviations from equilibrium: the fastest growth (1/s) and the undamped frequencies (Hz)."""
     rest = np.zeros(arm.n)
     weight, _, M = arm.inverse_dynamics_derivatives(VIA[0], rest, rest)
-    K, D = np.linalg.solve(M, np.diag(stiffness) + weight), np.linalg.solve(M, np.diag(DAMPING))
+    K, D = np.linalg.solve(M, np.diag(stiffness) + weight), np.linalg.solve(M, np.diag(JOINT_DAMPING))
     rates = np.linalg.eigvals(np.block([[np.zeros_like(K), np.eye(arm.n)], [-K, -D]]))
     undamped = np.sqrt(np.linalg.eigvals(K).astype(complex)).real / (2 * np.pi)
     return float(rates.real.max()), np.sort(undamped)
@@ -498,7 +498,7 @@ def _mujoco(arm: Robot) -> Finding:
     peer = MuJoCo(arm)
     model, data = peer.model, peer.data
     model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, 1e-3
-    model.jnt_stiffness[:], model.dof_damping[:] = STIFFNESS, DAMPING
+    model.jnt_stiffness[:], model.dof_damping[:] = STIFFNESS, JOINT_DAMPING
     model.qpos_spring[:] = VIA[0] + arm.gravity_torque(VIA[0]) / STIFFNESS
     data.qpos[:], data.qvel[:] = CLOSURE["q0"], CLOSURE["qd0"]
     error = 0.0
@@ -560,7 +560,7 @@ def strokes(arm: Robot, q: Array) -> tuple[Array, Array]:
     return stroke, arms
 
 
-OTHERS, DRIVEN = [0, 4], [1, 2, 3]
+UNDRIVEN_JOINTS, CYLINDER_JOINTS = [0, 4], [1, 2, 3]
 """The joints that no cylinder turns, and those that one does. By strokes, the arm has the former, then its strokes."""
 
 
@@ -569,8 +569,8 @@ def _cylinders(arm: Robot, motion: trajectory.Trajectory) -> Part:
     by_stroke = with_cylinders(arm, by_stroke=True)
     q = np.asarray(motion(np.linspace(*VIA_TIMES[::2], 61))[0])
     stroke, arms = strokes(arm, q)
-    forces = by_stroke.gravity_torque(np.column_stack([q[:, OTHERS], stroke]))[:, 2:]
-    off = difference(forces, arm.gravity_torque(q)[:, DRIVEN] / arms)
+    forces = by_stroke.gravity_torque(np.column_stack([q[:, UNDRIVEN_JOINTS], stroke]))[:, 2:]
+    off = difference(forces, arm.gravity_torque(q)[:, CYLINDER_JOINTS] / arms)
     swing, told = _closure_by_strokes(arm, by_stroke)
     findings = [
         claim("section 3", "forces of cylinders that hold the arm", "virtual work",
@@ -586,12 +586,15 @@ def _cylinders(arm: Robot, motion: trajectory.Trajectory) -> Part:
 def _closure_by_strokes(arm: Robot, by_stroke: Robot) -> tuple[float, float]:
     """The largest deviation of boom, stick and tilt after closure, and by how much of it the two ways differ."""
     (at, arms), start = strokes(arm, VIA[0]), CLOSURE["qd0"]
-    k, d = (np.concatenate([x[OTHERS], x[DRIVEN] / arms**2]) for x in (STIFFNESS, DAMPING))
-    q0, qd0 = np.concatenate([VIA[0][OTHERS], at]), np.concatenate([start[OTHERS], start[DRIVEN] * arms])
+    k, d = (np.concatenate([x[UNDRIVEN_JOINTS], x[CYLINDER_JOINTS] / arms**2]) for x in (STIFFNESS, JOINT_DAMPING))
+    q0, qd0 = (
+        np.concatenate([VIA[0][UNDRIVEN_JOINTS], at]),
+        np.concatenate([start[UNDRIVEN_JOINTS], start[CYLINDER_JOINTS] * arms]),
+    )
     law = torque.spring_damper(k, d, q0 + by_stroke.gravity_torque(q0) / k)
     run = aw.simulate(by_stroke, law, q0=q0, qd0=qd0, duration=0.5, every=0.01)
     beside = aw.simulate(arm, closed_valves(arm), **CLOSURE, duration=0.5, every=0.01)
     swing = (run.q[:, 2:] - at) / arms
-    expected = beside.q[:, DRIVEN] - VIA[0][DRIVEN]
+    expected = beside.q[:, CYLINDER_JOINTS] - VIA[0][CYLINDER_JOINTS]
     largest = float(np.abs(expected).max())
     return largest, float(np.abs(swing - expected).max()) / largest

@@ -1,4 +1,4 @@
-"""What is measured, what it is held to, and the verdict that follows: nothing here is decided by hand.
+"""Measured values, their references, and the verdicts that follow; none is decided by hand.
 
 A judgement keeps its measured numbers, so that `instead` can ask what the verdict would be with others; a test does so
 for every finding of every paper, and a verdict that no measurement could change does not pass it.
@@ -18,9 +18,9 @@ from armwright.study.published import evaluate
 
 
 class Verdict(Enum):
-    """From best to worst; what cannot be checked is no worse than what was never claimed.
+    """Verdicts from best to worst; a finding that cannot be checked is no worse than one that was never claimed.
 
-    EQUAL    the same number, exactly
+    - EQUAL  the same number, exactly
     HOLDS    a statement is true, within the bounds that the row shows
     DIGITS   rounds to the number the paper prints
     MOSTLY   a statement is true in more than half of the cases, which the row counts
@@ -44,7 +44,7 @@ class Verdict(Enum):
 
 
 class Against(Enum):
-    """What a finding is held to, each a column of its own.
+    """The reference of a finding; each has a separate column.
 
     NUMBER     a number that the paper prints, against one of ours
     CLAIM      a statement of the paper, against measurements of ours
@@ -61,7 +61,7 @@ class Against(Enum):
 
 
 class Judgement(Protocol):
-    """`held_to` is the tolerance in words, `measured` what the verdict hangs on."""
+    """`held_to` is the tolerance as text, `measured` the value that decides the verdict."""
 
     @property
     def verdict(self) -> Verdict: ...
@@ -135,7 +135,7 @@ _FACTORS = {
 
 
 def by_factor(ratios: Iterable[float]) -> Verdict:
-    """How near to the printed numbers: the worst of several ratios decides."""
+    """Return the verdict by ratios to the printed numbers; the worst decides."""
     found = list(ratios)
     for verdict, low, high in ((Verdict.TENTH, 0.9, 1.1), (Verdict.TWO, 0.5, 2.0), (Verdict.TEN, 0.1, 10.0)):
         if found and all(low <= ratio <= high for ratio in found):
@@ -147,7 +147,7 @@ _NUMBER = re.compile(r"^[+-]?\d*(?:\.(?P<decimals>\d*))?(?:[eE](?P<power>[+-]?\d
 
 
 def last_digit(text: str) -> float:
-    """What one unit in the last printed digit is worth: 0.01 for "3.14", 100 for "1.2e3"."""
+    """Return one unit in the last printed digit: 0.01 for "3.14", 100 for "1.2e3"."""
     parts = _NUMBER.match(text.strip())
     if parts is None:
         raise ValueError(f"{text!r} is not a number")
@@ -180,27 +180,32 @@ class Bound:
 
 
 def below(value: float, limit: float) -> Bound:
+    """Return the bound value < limit."""
     return Bound(float(value), "<", float(limit))
 
 
 def at_most(value: float, limit: float) -> Bound:
+    """Return the bound value <= limit."""
     return Bound(float(value), "<=", float(limit))
 
 
 def above(value: float, limit: float) -> Bound:
+    """Return the bound value > limit."""
     return Bound(float(value), ">", float(limit))
 
 
 def at_least(value: float, limit: float) -> Bound:
+    """Return the bound value >= limit."""
     return Bound(float(value), ">=", float(limit))
 
 
 def same(value: float, other: float) -> Bound:
+    """Return the bound value == expected."""
     return Bound(float(value), "=", float(other))
 
 
 @dataclass(frozen=True)
-class Bounds:
+class JudgementBounds:
     """A statement: all its bounds must hold; with `most`, more than half of them count for something.
 
     `words` say what is bounded, where the statement itself does not.
@@ -235,7 +240,7 @@ class Bounds:
     def measured(self) -> tuple[float, ...]:
         return tuple(bound.value for bound in self.bounds)
 
-    def instead(self, measured: Sequence[float]) -> Bounds:
+    def instead(self, measured: Sequence[float]) -> JudgementBounds:
         pairs = zip(self.bounds, measured, strict=True)
         return replace(self, bounds=tuple(replace(bound, value=value) for bound, value in pairs))
 
@@ -274,7 +279,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Worst:
-    """Several judgements in one row, of which the worst is told."""
+    """Several judgements in one row; the worst is reported."""
 
     parts: tuple[Judgement, ...]
 

@@ -28,7 +28,7 @@ from armwright.study.papers import machado1994_runs as runs
 from armwright.study.papers.finding import (
     Against,
     Finding,
-    Study,
+    PaperStudy,
     above,
     at_most,
     below,
@@ -41,7 +41,16 @@ from armwright.study.papers.finding import (
 )
 from armwright.study.papers.judgement import Bound
 from armwright.study.papers.machado1994_residuals import residuals
-from armwright.study.papers.machado1994_runs import DEGREES, FIXED, ORDERS, PAIRS, charted, label, needed, polynomials
+from armwright.study.papers.machado1994_runs import (
+    DEGREES,
+    EMBEDDED_PAIRS,
+    FIXED,
+    POLYNOMIAL_ORDERS,
+    charted,
+    cost_of_error,
+    label,
+    polynomials,
+)
 from armwright.study.work_precision import (
     MACHADO,
     Cost,
@@ -53,17 +62,18 @@ from armwright.study.work_precision import (
     polynomial_line,
 )
 
-ACCURACIES = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12)
+PAPER_ACCURACIES = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12)
 
 FINE, MIDDLE = 1e-10, 1e-6
 """Errors at which methods are compared."""
 
 
-def study() -> Study:
+def study() -> PaperStudy:
+    """Return the study of the paper."""
     rr = aw.load("rr")
-    motion = TimedMotion(rr, runs.DURATION, [0.0, 0.0], records=10)
+    motion = TimedMotion(rr, runs.RUN_DURATION, [0.0, 0.0], records=10)
     with progress_part(0.0, 0.3):
-        chart = charted(motion, DEGREES, runs.SUBSTEPS, runs.TOLERANCES)
+        chart = charted(motion, DEGREES, runs.RUN_SUBSTEPS, runs.RUN_TOLERANCES)
     larger = ((aw.load("puma560"), (2, 4, 6)), (aw.random_robot(7, 1, prismatic=0), (2, 4)))
     with progress_part(0.3, 0.7):
         arms = [Larger(*each) for each in tracked(larger)]
@@ -81,19 +91,20 @@ def study() -> Study:
         *figures_4_to_7(chart),
         *step_rule(motion),
         *indexes,
-        *left_out(),
+        *omitted_parts(),
         *quickest(chart, "figures 2-7"),
         *(finding for arm in arms for finding in arm.findings()),
     )
     plots = (*redrawn(chart), *drawn, *(plot for arm in arms for plot in arm.plots()))
     title = "Tenreiro Machado, Galhano 1994: customised Runge-Kutta methods"
-    return Study("machado1994", title, summary(chart, findings), findings, plots)
+    return PaperStudy("machado1994", title, summary(chart, findings), findings, plots)
 
 
 def summary(chart: WorkPrecision, findings: Sequence[Finding]) -> str:
+    """Return the summary of the study, by its chart."""
     best = ", ".join(
         f"{found[0]} for {accuracy:.0e} ({found[1] * 1e6:.0f} us)"
-        for accuracy in ACCURACIES
+        for accuracy in PAPER_ACCURACIES
         if (found := chart.best(accuracy)) is not None
     )
     return (
@@ -101,7 +112,7 @@ def summary(chart: WorkPrecision, findings: Sequence[Finding]) -> str:
         "1e-10 orders from 8 on need a fraction of the work of order 4. Taylor polynomials and Runge-Kutta formulas of "
         "one order need the same number of steps; the heuristic T_pp gains a whole order, not a little. Step control "
         "saves steps and loses most of the gain in evaluations. Rule (14) has a misprint. Quickest on the RR arm for "
-        f"{runs.DURATION:g} s of motion, as measured here: {best}. Findings: {tally(findings)}."
+        f"{runs.RUN_DURATION:g} s of motion, as measured here: {best}. Findings: {tally(findings)}."
     )
 
 
@@ -115,20 +126,22 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def listed(names: Iterable[str], values: Iterable[float]) -> str:
+def named_ratios(names: Iterable[str], values: Iterable[float]) -> str:
+    """Return names and values as one text."""
     return ", ".join(f"{name} {short(value)}" for name, value in zip(names, values, strict=True))
 
 
 def spread(values: Iterable[float]) -> str:
+    """Return the smallest and largest of several values as text."""
     found = list(values)
     return f"{min(found):.2f} to {max(found):.2f}, median {np.median(found):.2f}"
 
 
-def ranked(
+def order_ranking(
     where: str, lines: Sequence[MethodLine], accuracy: float, cost: Cost, why: str = "", timed: bool = False
 ) -> Finding:
-    """Whether a higher order reaches an error at less cost, for every two of these methods that differ in order."""
-    costs = [needed(line, accuracy, cost) for line in lines]
+    """Return whether a higher order reaches an error at less cost, for every two methods of different order."""
+    costs = [cost_of_error(line, accuracy, cost) for line in lines]
     pairs = [
         (costs[i], costs[j])
         for i, low in enumerate(lines)
@@ -145,6 +158,7 @@ def ranked(
 
 
 def table_1() -> list[Finding]:
+    """Return the findings on table 1: the coefficients of the methods."""
     found = []
     for stages, names in runs.TABLE_1.items():
         for name in names:
@@ -199,7 +213,7 @@ def complexity(small: TimedMotion, large: TimedMotion) -> Finding:
     cases = ((small, 2), (small, 10), (large, 2), (large, 6))
     sizes = {f"{m.robot.name} T{p},{p}": count(m.increment(TaylorPolynomials(p, p)).outputs).total for m, p in cases}
     few, more, larger, most = sizes.values()
-    obtained = f"operations of a step: {listed(sizes, sizes.values())}"
+    obtained = f"operations of a step: {named_ratios(sizes, sizes.values())}"
     what = "formulas of the series grow with order and joints"
     times = [above(more, 5 * few), above(larger, 5 * few), above(most, 5 * larger)]
     return claim("section 2.2", what, "very complex", obtained, times, words="5 times the smaller:")
@@ -214,7 +228,7 @@ def orders(arm: Robot) -> list[Finding]:
     substeps = sorted({*range(1, 9), *(k * 2**i for i in range(8) for k in (4, 5, 6, 7))})
     found = []
     for name in (name for names in runs.TABLE_1.values() for name in names):
-        where, tableau = f"figure {3 if name in FIXED else runs.figure_of(name)}", method(name)
+        where, tableau = f"figure {3 if name in FIXED else runs.figure_of_merit(name)}", method(name)
         why = tableau.note if name == "rkf12" else ""
         found.append(_order(where, label(name), tableau.order, fixed_line(motion, tableau, substeps), why))
     for i, j in DEGREES:
@@ -237,11 +251,15 @@ def _order(where: str, name: str, order: int, line: MethodLine, why: str) -> Fin
 
 
 def figure_2(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
+    """Return the findings on figure 2: Taylor polynomials."""
     standard, heuristic = polynomials(chart, False), polynomials(chart, True)
     where = "figure 2"
     better = [x for lines in (standard, heuristic) for low, high in pairwise(lines) for x in _better(low, high)]
-    gains = [needed(a, MIDDLE, "steps") / needed(b, MIDDLE, "steps") for a, b in zip(standard, heuristic, strict=True)]
-    names = [f"p = {p}:" for p in ORDERS]
+    gains = [
+        cost_of_error(a, MIDDLE, "steps") / cost_of_error(b, MIDDLE, "steps")
+        for a, b in zip(standard, heuristic, strict=True)
+    ]
+    names = [f"p = {p}:" for p in POLYNOMIAL_ORDERS]
     limited = "one more term in the velocity raises the order of convergence from p - 1 to p; only for high orders, "
     return [
         trend(
@@ -249,13 +267,13 @@ def figure_2(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
             "at steps of a quarter of a second the series has yet to converge",
         ),
         _by_operations(motion, heuristic),
-        ranked(where, heuristic, FINE, "seconds", "a step more or less of the coarse grid of steps", timed=True),
+        order_ranking(where, heuristic, FINE, "seconds", "a step more or less of the coarse grid of steps", timed=True),
         trend(
-            where, "T_pp beats T_p,p-1", "improvement", f"times fewer steps for 1e-06: {listed(names, gains)}",
+            where, "T_pp beats T_p,p-1", "improvement", f"times fewer steps for 1e-06: {named_ratios(names, gains)}",
             [above(gain, 1) for gain in gains],
         ),
         trend(
-            where, "the improvement of T_pp is limited", "limited", f"times fewer steps: {listed(names, gains)}",
+            where, "the improvement of T_pp is limited", "limited", f"times fewer steps: {named_ratios(names, gains)}",
             [below(gain, 1.5) for gain in gains],
             limited + "where an order more is a small share, is the gain limited. T_p+1,p costs as much and is better",
         ),
@@ -263,16 +281,16 @@ def figure_2(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
 
 
 def _better(low: MethodLine, high: MethodLine) -> list[Bound]:
-    """Whether the second is better at every step both were run with, away from rounding."""
+    """Return whether the second is better at every common step, away from rounding."""
     errors = {p.setting: p.error for p in high.points}
     return [below(errors[p.setting], p.error) for p in low.points if p.setting in errors and p.error > 1e-11]
 
 
 def _by_operations(motion: TimedMotion, lines: Sequence[MethodLine]) -> Finding:
     """Order against number of steps, machine aside: by operations."""
-    each = [count(motion.increment(TaylorPolynomials(p, p)).outputs).total for p in ORDERS]
-    costs = [n * needed(line, FINE, "steps") for n, line in zip(each, lines, strict=True)]
-    obtained = f"operations for 1e-10: {listed((line.name for line in lines), costs)}"
+    each = [count(motion.increment(TaylorPolynomials(p, p)).outputs).total for p in POLYNOMIAL_ORDERS]
+    costs = [n * cost_of_error(line, FINE, "steps") for n, line in zip(each, lines, strict=True)]
+    obtained = f"operations for 1e-10: {named_ratios((line.name for line in lines), costs)}"
     cases = [below(b, a) for a, b in pairwise(costs) if b < np.inf]
     return trend("figure 2", "a higher order is a better investment than more steps", "better", obtained, cases)
 
@@ -281,14 +299,15 @@ def _by_operations(motion: TimedMotion, lines: Sequence[MethodLine]) -> Finding:
 
 
 def figure_3(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
+    """Return the findings on figure 3: Runge-Kutta methods with fixed steps."""
     where, lines = "figure 3", [chart.line(label(name)) for name in FIXED]
     crowded = "near the least, orders 5 to 10 differ little at this accuracy: a step of RK10 has 17 stages"
     return [
-        ranked(where, lines, FINE, "evaluations"),
-        ranked(where, lines, MIDDLE, "evaluations", crowded),
-        ranked(where, lines, FINE, "seconds", crowded, timed=True),
+        order_ranking(where, lines, FINE, "evaluations"),
+        order_ranking(where, lines, MIDDLE, "evaluations", crowded),
+        order_ranking(where, lines, FINE, "seconds", crowded, timed=True),
         *order_8_against_4(where, chart),
-        _taylor_and_runge_kutta(chart, ORDERS),
+        _taylor_and_runge_kutta(chart, POLYNOMIAL_ORDERS),
         _coefficients(motion, chart),
     ]
 
@@ -298,9 +317,9 @@ def order_8_against_4(where: str, chart: WorkPrecision) -> list[Finding]:
     costs: tuple[tuple[Cost, bool], ...] = (("evaluations", False), ("seconds", True))
     found = []
     for cost, timed in costs:
-        base = needed(chart.line("RK4"), FINE, cost)
-        ratios = [base / needed(chart.line(name), FINE, cost) for name in ("RK8", "RK10")]
-        obtained = f"times fewer: {listed(('RK8', 'RK10'), ratios)}"
+        base = cost_of_error(chart.line("RK4"), FINE, cost)
+        ratios = [base / cost_of_error(chart.line(name), FINE, cost) for name in ("RK8", "RK10")]
+        obtained = f"times fewer: {named_ratios(('RK8', 'RK10'), ratios)}"
         what = f"{cost} of orders 8 and 10 for an error of 1e-10, against order 4"
         cases = [above(ratio, 5) for ratio in ratios]
         found.append(trend(where, what, "fewer", obtained, cases, "less than 5 times", timed))
@@ -313,7 +332,7 @@ def _taylor_and_runge_kutta(
     """'The Taylor series expansion and the RK method have similar properties'."""
     ratios = {}
     for p in (p for p in taylor if f"rk{p}" in FIXED):
-        series, formula = (chart.line(name).needed(accuracy, "steps") for name in (f"T{p},{p}", f"RK{p}"))
+        series, formula = (chart.line(name).cost_of_accuracy(accuracy, "steps") for name in (f"T{p},{p}", f"RK{p}"))
         if series and formula:
             ratios[p] = series / formula
     obtained = f"steps for {accuracy:.0e}, T_pp over RK p: {spread(ratios.values())}"
@@ -325,7 +344,7 @@ def _taylor_and_runge_kutta(
 def _coefficients(motion: TimedMotion, chart: WorkPrecision) -> Finding:
     """'Alternative sets of numerical coefficients produce minor differences'."""
     ratios = runs.coefficient_ratios(motion, chart, MIDDLE)
-    obtained = f"evaluations for 1e-06 over those of RK2, 3, 4, 5, 5, 8, 8, 8: {listed(ratios, ratios.values())}"
+    obtained = f"evaluations for 1e-06 over those of RK2, 3, 4, 5, 5, 8, 8, 8: {named_ratios(ratios, ratios.values())}"
     cases = [below(max(ratio, 1 / ratio), 1.5) for ratio in ratios.values()]
     why = "formulas published since are tuned for a small error term"
     what = "coefficients of one order differ little, by half at most"
@@ -336,21 +355,22 @@ def _coefficients(motion: TimedMotion, chart: WorkPrecision) -> Finding:
 
 
 def figures_4_to_7(chart: WorkPrecision) -> list[Finding]:
+    """Return the findings on figures 4 to 7: embedded pairs."""
     found = []
-    for family in PAIRS:
+    for family in EMBEDDED_PAIRS:
         lines = [line for line in chart.lines if line.family == family]
-        found.append(ranked(family[:6].replace("Fig.", "figure"), lines, 1e-8, "evaluations"))
+        found.append(order_ranking(family[:6].replace("Fig.", "figure"), lines, 1e-8, "evaluations"))
     return [*found, *_gains(chart, "figures 4-7")]
 
 
 def _gains(chart: WorkPrecision, where: str) -> list[Finding]:
     """Variable against fixed steps of the same order: in steps, in evaluations, in time."""
     gains: dict[Cost, dict[str, float]] = {"steps": {}, "evaluations": {}, "seconds": {}}
-    for line in (line for line in chart.lines if line.family in PAIRS):
+    for line in (line for line in chart.lines if line.family in EMBEDDED_PAIRS):
         fixed = chart.line(f"RK{line.order}")
-        if line.needed(MIDDLE) and fixed.needed(MIDDLE):
+        if line.cost_of_accuracy(MIDDLE) and fixed.cost_of_accuracy(MIDDLE):
             for cost, ratios in gains.items():
-                ratios[line.name] = needed(fixed, MIDDLE, cost) / needed(line, MIDDLE, cost)
+                ratios[line.name] = cost_of_error(fixed, MIDDLE, cost) / cost_of_error(line, MIDDLE, cost)
     steps = gains.pop("steps")
     holds = {name: above(ratio, 1) for name, ratio in steps.items()}
     found = [_gain(where, "variable steps are fewer, for 1e-06", "superior", steps, holds)]
@@ -371,7 +391,8 @@ def _gain(where: str, what: str, published: str, ratios: dict[str, float], holds
 
 
 def step_rule(motion: TimedMotion) -> list[Finding]:
-    names = [name for names in PAIRS.values() for name in names]
+    """Return the findings on the rule that chooses steps."""
+    names = [name for names in EMBEDDED_PAIRS.values() for name in names]
     powers = {name: runs.estimate_slope(motion.robot, method(name)) for name in names}
     off = [abs(power - method(name).estimate_order) for name, power in powers.items()]
     printed = [abs(power - 1 - max(method(name).order, method(name).embedded or 0)) for name, power in powers.items()]
@@ -401,7 +422,8 @@ def step_rule(motion: TimedMotion) -> list[Finding]:
 # What is not in the paper
 
 
-def left_out() -> list[Finding]:
+def omitted_parts() -> list[Finding]:
+    """Return the findings on data that the paper omits."""
     nothing = "the paper prints neither numbers nor the data to obtain them: masses, lengths, start, torques, duration"
     return [
         unchecked("figures 2-7", "errors and computing times", "curves without numbers", f"{nothing}, machine"),
@@ -418,7 +440,7 @@ def left_out() -> list[Finding]:
 def quickest(chart: WorkPrecision, where: str) -> list[Finding]:
     """The page's own answer: which method to take, at each accuracy."""
     found = []
-    for accuracy in ACCURACIES:
+    for accuracy in PAPER_ACCURACIES:
         best = chart.best(accuracy)
         if best is None:
             continue
@@ -439,13 +461,15 @@ class Larger:
 
     def __init__(self, robot: Robot, taylor: tuple[int, ...]) -> None:
         self.taylor, self.motion = taylor, TimedMotion(robot, 1.0)
-        self.chart = charted(self.motion, [(p, p) for p in taylor], [2**k for k in range(12)], runs.TOLERANCES[1::2])
+        self.chart = charted(
+            self.motion, [(p, p) for p in taylor], [2**k for k in range(12)], runs.RUN_TOLERANCES[1::2]
+        )
 
     def findings(self) -> list[Finding]:
         chart, where = self.chart, f"beyond: {self.chart.robot}"
         lines = [chart.line(label(name)) for name in FIXED]
         return [
-            ranked(where, lines, FINE, "evaluations"),
+            order_ranking(where, lines, FINE, "evaluations"),
             *order_8_against_4(where, chart),
             _taylor_and_runge_kutta(chart, self.taylor, where, 1e-4),
             *_gains(chart, where),
@@ -454,7 +478,7 @@ class Larger:
 
     def plots(self) -> list[Plot]:
         note = f"{self.chart.robot} falls for {self.chart.duration:g} s."
-        shown = (runs.TAYLOR, runs.RUNGE_KUTTA, runs.LATER)
+        shown = (runs.TAYLOR, runs.RUNGE_KUTTA, runs.LATER_START)
         made = [self.chart.plot(family, f"{self.chart.robot}: {family}", note) for family in shown]
         return [self.chart.champions(f"{self.chart.robot}: the best of each family", note), *made]
 
@@ -470,18 +494,20 @@ def redrawn(chart: WorkPrecision) -> list[Plot]:
         _figure_2(chart, note),
         chart.plot(runs.RUNGE_KUTTA, "Figure 3: Runge-Kutta methods with fixed steps", note),
     ]
-    plots += [chart.plot(family, f"Figure {family[5]}: pairs, {family[7:]}", f"{rule} {note}") for family in PAIRS]
+    plots += [
+        chart.plot(family, f"Figure {family[5]}: pairs, {family[7:]}", f"{rule} {note}") for family in EMBEDDED_PAIRS
+    ]
     return [
         chart.champions("Figures 2 to 7 superimposed: the best method of each, and of today's", note),
         *plots,
-        chart.plot(runs.LATER, "Today's pairs, steps by PI control", note),
+        chart.plot(runs.LATER_START, "Today's pairs, steps by PI control", note),
     ]
 
 
 def _figure_2(chart: WorkPrecision, note: str) -> Plot:
     """One colour for an order; T_p,p-1 dashed."""
     curves = []
-    for k, p in enumerate(ORDERS):
+    for k, p in enumerate(POLYNOMIAL_ORDERS):
         for q in (p - 1, p):
             points = chart.line(f"T{p},{q}").points
             seconds, errors = [x.seconds for x in points], [x.error for x in points]

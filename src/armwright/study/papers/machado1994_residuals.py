@@ -2,7 +2,7 @@
 
 Neuman and Tourassis, Lee and Tsay judge a discrete model by what it leaves of the conservation of energy and momentum.
 The paper holds against it that these indexes are not the most adequate: what counts is the error of the trajectory.
-Here both are measured for one motion without gravity and torques, in which the energy stays as it is and so does the
+Here both are measured for one motion without gravity and torques, in which the energy is constant, and so is the
 momentum of joint 1, about whose axis nothing acts.
 """
 
@@ -20,15 +20,15 @@ from armwright.robot import Robot
 from armwright.simulation import Run
 from armwright.study.papers.finding import Finding, Part, above, claim
 
-METHODS = ("rk1", "rk2", "rk3", "rk4", "rk5", "rk6", "rk7", "T4,4", "T8,8")
-STEPS = (0.1, 0.05, 0.025)
+RESIDUAL_METHODS = ("rk1", "rk2", "rk3", "rk4", "rk5", "rk6", "rk7", "T4,4", "T8,8")
+RESIDUAL_STEPS = (0.1, 0.05, 0.025)
 """Seconds; with these no method comes near rounding."""
 
 COMPARED = 0.05
 """The step with which all methods are compared."""
 
-START: dict[str, Any] = {"q0": [0.3, 0.8], "qd0": [0.5, 1.5], "duration": 10.0, "every": 0.1}
-APART = 10.0
+RESIDUAL_START: dict[str, Any] = {"q0": [0.3, 0.8], "qd0": [0.5, 1.5], "duration": 10.0, "every": 0.1}
+MIN_RATIO_SPREAD = 10.0
 """If an index told the error, error over index would be much the same for all methods."""
 
 
@@ -42,7 +42,8 @@ class Residuals:
 
 
 def measured(arm: Robot, exact: Run, integrator: str, step: float) -> Residuals:
-    run = aw.simulate(arm, **START, integrator=integrator, step=step)
+    """Return errors and residuals of every method."""
+    run = aw.simulate(arm, **RESIDUAL_START, integrator=integrator, step=step)
     energy, momentum = run.energy, momentum_1(run)
     of_energy, of_momentum = (float(np.abs(x / x[0] - 1).max()) for x in (energy, momentum))
     return Residuals(of_energy, of_momentum, float(np.abs(run.q - exact.q).max()))
@@ -55,13 +56,13 @@ def momentum_1(run: Run) -> Array:
 
 
 def residuals() -> Part:
-    """Whether residuals of energy and momentum tell how wrong a trajectory is."""
+    """Return findings on residuals of energy and momentum as measures of the error of a trajectory."""
     arm = aw.load("rr").with_gravity([0.0, 0.0, 0.0])
-    exact = aw.simulate(arm, **START, rtol=1e-13)
-    found = {name: [measured(arm, exact, name, step) for step in STEPS] for name in METHODS}
-    at = [lines[STEPS.index(COMPARED)] for lines in found.values()]
-    findings = [told("energy", [x.trajectory / x.energy for x in at])]
-    findings.append(told("momentum", [x.trajectory / x.momentum for x in at]))
+    exact = aw.simulate(arm, **RESIDUAL_START, rtol=1e-13)
+    found = {name: [measured(arm, exact, name, step) for step in RESIDUAL_STEPS] for name in RESIDUAL_METHODS}
+    at = [lines[RESIDUAL_STEPS.index(COMPARED)] for lines in found.values()]
+    findings = [residual_finding("energy", [x.trajectory / x.energy for x in at])]
+    findings.append(residual_finding("momentum", [x.trajectory / x.momentum for x in at]))
     curves = [
         Curve(name, [x.energy for x in lines], [x.trajectory for x in lines], marks=True)
         for name, lines in found.items()
@@ -72,11 +73,11 @@ def residuals() -> Part:
     return findings, [plot]
 
 
-def told(index: str, ratios: list[float]) -> Finding:
+def residual_finding(index: str, ratios: list[float]) -> Finding:
     """The paper's judgement of an index, against how much the error over it varies from method to method."""
     low, high = min(ratios), max(ratios)
-    lowest, highest = (METHODS[ratios.index(x)] for x in (low, high))
+    lowest, highest = (RESIDUAL_METHODS[ratios.index(x)] for x in (low, high))
     obtained = f"the trajectory errs by {low:.2g} ({lowest}) to {high:.2g} rad ({highest}) for each unit of residual"
     what = f"the residual of {index} is not the most adequate index of a method"
-    return claim("section 1", what, "not the most adequate", obtained, above(high / low, APART),
+    return claim("section 1", what, "not the most adequate", obtained, above(high / low, MIN_RATIO_SPREAD),
                  words="largest over smallest")  # fmt: skip

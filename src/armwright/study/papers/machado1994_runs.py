@@ -36,22 +36,27 @@ TABLE_1 = {int(stages): names for stages, names in tables("machado1994")["table_
 """Methods by their number of stages."""
 
 FIXED = [name for names in TABLE_1.values() for name in names if method(name).error is None]
-PAIRS = {
+EMBEDDED_PAIRS = {
     "Fig. 4 Fehlberg": ("rkf12", "rkf23", "rkf34", "rkf45", "rkf56", "rkf78"),
     "Fig. 5 Verner": ("rkv56", "rkv67", "rkv78"),
     "Fig. 6 Butcher stand-ins": ("rkb12", "rkb24", "rkb34", "rkb45", "rkb56"),
     "Fig. 7 Dormand-Prince": ("rkdp54", "rkdp87"),
 }
 TODAY = ("bs32", "tsit5", "dop853", "vern6", "vern7", "vern8", "vern9")
-TAYLOR, RUNGE_KUTTA, LATER, HEYOKA = "Fig. 2 Taylor", "Fig. 3 fixed steps", "today's pairs", "heyoka's Taylor series"
+TAYLOR, RUNGE_KUTTA, LATER_START, HEYOKA = (
+    "Fig. 2 Taylor",
+    "Fig. 3 fixed steps",
+    "today's pairs",
+    "heyoka's Taylor series",
+)
 
-DURATION = 10.0
-SUBSTEPS = tuple(sorted({*(2**k for k in range(1, 14)), *(3 * 2**k for k in range(12))}))
-ORDERS = (2, 3, 4, 5, 6, 8, 10)
-DEGREES = tuple((p, j) for p in ORDERS for j in (p - 1, p))
+RUN_DURATION = 10.0
+RUN_SUBSTEPS = tuple(sorted({*(2**k for k in range(1, 14)), *(3 * 2**k for k in range(12))}))
+POLYNOMIAL_ORDERS = (2, 3, 4, 5, 6, 8, 10)
+DEGREES = tuple((p, j) for p in POLYNOMIAL_ORDERS for j in (p - 1, p))
 """The T_ij: polynomials of degree i for positions, j for velocities."""
 
-TOLERANCES = tuple(10.0**-k for k in range(1, 15))
+RUN_TOLERANCES = tuple(10.0**-k for k in range(1, 15))
 
 
 def charted(
@@ -70,9 +75,9 @@ def charted(
     with progress_part(0.4, 0.9):
         lines += [
             replace(pair_line(motion, name, "machado", tolerances), name=label(name), family=family)
-            for name, family in tracked((name, family) for family, names in PAIRS.items() for name in names)
+            for name, family in tracked((name, family) for family, names in EMBEDDED_PAIRS.items() for name in names)
         ]
-    lines += [replace(pair_line(motion, name, "pi", tolerances), family=LATER) for name in TODAY]
+    lines += [replace(pair_line(motion, name, "pi", tolerances), family=LATER_START) for name in TODAY]
     series = series_line(motion)
     lines.append(series and replace(series, name="heyoka", family=HEYOKA))
     kept = tuple(line for line in lines if line is not None and line.points)
@@ -87,18 +92,20 @@ def label(name: str) -> str:
     return f"{name.rstrip('0123456789').upper()}{tableau.order}({tableau.embedded})"
 
 
-def figure_of(name: str) -> int:
-    return next(4 + k for k, names in enumerate(PAIRS.values()) if name in names)
+def figure_of_merit(name: str) -> int:
+    """Return the figure of a method."""
+    return next(4 + k for k, names in enumerate(EMBEDDED_PAIRS.values()) if name in names)
 
 
-def needed(line: MethodLine, accuracy: float, cost: Cost) -> float:
-    """What an error costs; without limit if it was not reached."""
-    return line.needed(accuracy, cost) or np.inf
+def cost_of_error(line: MethodLine, accuracy: float, cost: Cost) -> float:
+    """Return the cost of an error; infinite if it was not reached."""
+    return line.cost_of_accuracy(accuracy, cost) or np.inf
 
 
 def polynomials(chart: WorkPrecision, heuristic: bool) -> list[MethodLine]:
-    lines = [chart.line(f"T{p},{p if heuristic else p - 1}") for p in ORDERS]
-    return [replace(line, order=p) for p, line in zip(ORDERS, lines, strict=True)]
+    """Return the line of a pair of Taylor polynomials."""
+    lines = [chart.line(f"T{p},{p if heuristic else p - 1}") for p in POLYNOMIAL_ORDERS]
+    return [replace(line, order=p) for p, line in zip(POLYNOMIAL_ORDERS, lines, strict=True)]
 
 
 M1, M2, R1, R2, J1, J2, G = 0.5, 6.25, 1.0, 0.8, 1.0, 1.0, 9.81
@@ -128,7 +135,7 @@ def by_hand() -> OperationCount:
     return count([first / determinant, second / determinant])
 
 
-STARTS, SPREAD, ROUNDING, FITTED = 1024, 0.5, 3e-14, 5
+STARTS, SPREAD, ROUNDING_FLOOR, FITTED_RANGE = 1024, 0.5, 3e-14, 5
 
 
 def short_motions(arm: Robot) -> TimedMotion:
@@ -139,7 +146,7 @@ def short_motions(arm: Robot) -> TimedMotion:
 
 def slope(line: MethodLine) -> float:
     """The order of convergence: how the error falls with the number of steps, above rounding."""
-    points = [p for p in line.points if p.error > ROUNDING][-FITTED:]
+    points = [p for p in line.points if p.error > ROUNDING_FLOOR][-FITTED_RANGE:]
     steps, errors = (np.log([getattr(p, x) for p in points]) for x in ("steps", "error"))
     return -float(np.polyfit(steps, errors, 1)[0])
 
@@ -161,6 +168,7 @@ ALTERNATIVES = {
 
 
 def alternative(given: str | tuple[Any, ...]) -> Tableau:
+    """Return the cost of other coefficients of the same order, as ratios."""
     if isinstance(given, str):
         return method(given)
     name, order, a, b = given
@@ -171,17 +179,18 @@ def coefficient_ratios(motion: TimedMotion, chart: WorkPrecision, accuracy: floa
     """Evaluations of other formulas of one order, over those of the paper's."""
     ratios = {}
     for name, others in ALTERNATIVES.items():
-        base = needed(chart.line(label(name)), accuracy, "evaluations")
+        base = cost_of_error(chart.line(label(name)), accuracy, "evaluations")
         for other in map(alternative, others):
-            ratios[other.name] = needed(fixed_line(motion, other, SUBSTEPS), accuracy, "evaluations") / base
+            ratios[other.name] = cost_of_error(fixed_line(motion, other, RUN_SUBSTEPS), accuracy, "evaluations") / base
     return ratios
 
 
 STATE = np.array([-0.3, 0.8, 0.5, 1.5])
-STEP = 0.025
+RUN_STEP = 0.025
 
 
 def at_tolerance(motion: TimedMotion, name: str, rule: str) -> Point:
+    """Return the run of a pair at one tolerance."""
     point = motion.pair(method(name), 1e-6, rule)
     assert point is not None, f"{name} does not follow the motion at TOL = 1e-6"
     return point
@@ -189,7 +198,7 @@ def at_tolerance(motion: TimedMotion, name: str, rule: str) -> Point:
 
 def estimate_slope(arm: Robot, tableau: Tableau) -> float:
     """The power of h with which the estimate of one step goes."""
-    sizes = [_estimate(arm, tableau, h) for h in (STEP, STEP / 2)]
+    sizes = [_estimate(arm, tableau, h) for h in (RUN_STEP, RUN_STEP / 2)]
     return float(np.log2(sizes[0] / sizes[1]))
 
 

@@ -30,8 +30,8 @@ from armwright.study.operation_counts import count_operations, polynomial, produ
 from armwright.study.papers.finding import (
     Against,
     Finding,
+    PaperStudy,
     Part,
-    Study,
     above,
     at_least,
     at_most,
@@ -48,25 +48,25 @@ from armwright.study.papers.mata2002_gibbs import gibbs
 from armwright.study.published import PUBLISHED, Published, tables
 from armwright.trajectory import Trajectory, cartesian_line, linear, sampled
 
-TABLES = tables("mata2002")
-TABLE_6, TABLE_7 = TABLES["table_6"], TABLES["table_7"]
+MATA_TABLES = tables("mata2002")
+TABLE_6, TABLE_7 = MATA_TABLES["table_6"], MATA_TABLES["table_7"]
 
-SIZES = range(3, 8)
-FEWEST = {
+MATA_SIZES = range(3, 8)
+CHEAPEST_REASONS = {
     "Mata 1": "counted alike, the tensor recursion of Balafoutis and Patel saves as much at the first links",
     "Mata 2": "counted alike, another needs fewer",
     "Mata 4": "counted alike, another needs fewer",
 }
-OWN_FORM = (
+MATA_OWN_FORM = (
     "not the algorithm cited but this project's form of it: bodies about the link origins, in the ten numbers in which "
     "M is linear, cross a joint as two screws"
 )
 
-START, END, DURATION = (0.50, 0.00, 0.05), (0.62, 0.30, 0.11), 5.0
+MOTION_START, MOTION_END, MOTION_DURATION = (0.50, 0.00, 0.05), (0.62, 0.30, 0.11), 5.0
 ATTITUDE = ((0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (1.0, 0.0, 0.0))  # about Z, Y, Z by 0, 90 and 180 degrees
 POSTURE = (-17.0, -63.0, 205.0, -22.0, -55.0, -167.0)  # degrees: of eight, the one within the joint limits all along
-TIMES = np.linspace(0.0, DURATION, 51)
-TOLERANCE = 1e-6
+TIMES = np.linspace(0.0, MOTION_DURATION, 51)
+MOTION_TOLERANCE = 1e-6
 ROUNDINGS = 10
 """By how many units of rounding a state of 1 rad is wrong at the start, from where all errors grow."""
 NO_ATOL = 1e-300
@@ -77,12 +77,16 @@ OTHER_TOLERANCE = (
     "printed, in a row below"
 )
 RELATIVE_ALONE = "the paper says 'a tolerance of 1e-6'; this reading of it fits both tables best"
-PAIRS = ("rkdp54", "rkf45", "tsit5")  # 'the fourth/fifth order Runge-Kutta technique' may be any; the first is used
+RK45_METHODS = (
+    "rkdp54",
+    "rkf45",
+    "tsit5",
+)  # 'the fourth/fifth order Runge-Kutta technique' may be any; the first is used
 
 
-def study() -> Study:
+def study() -> PaperStudy:
     """All findings and figures of the paper."""
-    return Study.of(
+    return PaperStudy.of_parts(
         "mata2002",
         "Mata, Provenzano, Valero, Cuadrado 2002: Gibbs-Appell equations",
         "The algorithms are right, and their counts follow from the printed steps; traced, they need fewer operations "
@@ -104,7 +108,7 @@ def study() -> Study:
 
 def counts() -> Part:
     """Every row for six joints and, where the paper has it, for n; then Walker and Orin's beside our own form of it."""
-    ours = {n: {each.published: each.ours for each in compare_counts(n)} for n in SIZES}
+    ours = {n: {each.published: each.ours for each in compare_counts(n)} for n in MATA_SIZES}
     findings = [x for row in rows_of("Mata") for x in counted(row, {n: s[row] for n, s in ours.items() if row in s})]
     own = {row: own_form(row) for row in rows_of("Mata") if row.ours == "walker_orin_3"}
     findings += [x for row, (form, found) in own.items() for x in counted(form, found)]
@@ -113,12 +117,13 @@ def counts() -> Part:
 
 def own_form(row: Published) -> tuple[Published, dict[int, tuple[int, int]]]:
     """A row of Walker and Orin's beside `composite_body`, which is not theirs."""
-    form = replace(row, ours="composite_body", authors=f"{row.authors} beside composite_body", why=OWN_FORM)
-    found = {n: count_operations(row.problem, form.ours, joints=n) for n in SIZES if row.at(n) is not None}
+    form = replace(row, ours="composite_body", authors=f"{row.authors} beside composite_body", why=MATA_OWN_FORM)
+    found = {n: count_operations(row.problem, form.ours, joints=n) for n in MATA_SIZES if row.at(n) is not None}
     return form, {n: (products(count), count.additions) for n, count in found.items()}
 
 
 def rows_of(table: str) -> list[Published]:
+    """Return the printed rows of a table."""
     return [row for row in PUBLISHED if row.table.startswith(table)]
 
 
@@ -152,9 +157,9 @@ def steps_4_2(n: int) -> tuple[int, int]:
 
 
 def derived_counts() -> list[Finding]:
-    """Whether the printed formulas follow from the printed steps, and the total from its parts."""
+    """Return findings on printed formulas against printed steps, and totals against their parts."""
     matrix, *parts, total = rows_of("Mata 3")
-    slope, whole = added(TABLES["steps_4_1"]), added([row.six for row in (matrix, *parts)])
+    slope, whole = added(MATA_TABLES["steps_4_1"]), added([row.six for row in (matrix, *parts)])
     sizes = tuple(range(3, 31))
     each = zip(*map(steps_4_2, sizes), strict=True)
     texts = zip((matrix.products, matrix.sums), each, strict=True)
@@ -176,22 +181,26 @@ def derived_counts() -> list[Finding]:
 
 
 def added(pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the sum of two formulas."""
     return sum(m for m, _ in pairs), sum(a for _, a in pairs)
 
 
 def pair(numbers: Sequence[int]) -> str:
+    """Return products and sums as text."""
     return ", ".join(map(str, numbers))
 
 
 def cheapest(ours: dict[Published, tuple[int, int]], own: dict[Published, tuple[int, int]]) -> list[Finding]:
     """Who needs the fewest operations for six joints: of the algorithms cited, and beside our form of one of them."""
-    found = [fewest(table, ours, why) for table, why in FEWEST.items()]
-    beside = [fewest(row.table, ours | {row: count}, OWN_FORM, "composite_body") for row, count in own.items()]
+    found = [cheapest_rows(table, ours, why) for table, why in CHEAPEST_REASONS.items()]
+    beside = [
+        cheapest_rows(row.table, ours | {row: count}, MATA_OWN_FORM, "composite_body") for row, count in own.items()
+    ]
     return [*found, *beside]
 
 
-def fewest(table: str, ours: dict[Published, tuple[int, int]], why: str, beside: str = "") -> Finding:
-    """Whether who is the cheapest by the printed counts is so by ours; `beside` is what replaces one that is cited."""
+def cheapest_rows(table: str, ours: dict[Published, tuple[int, int]], why: str, beside: str = "") -> Finding:
+    """Return whether the cheapest by printed counts is the cheapest by ours; `beside` replaces a cited one."""
     rows = rows_of(table)
     theirs, best = min(rows, key=lambda row: sum(row.six)), min(rows, key=lambda row: sum(ours[row]))
     what = f"fewest operations for {theirs.problem.replace('_', ' ')}, n = 6"
@@ -224,10 +233,12 @@ class Followed:
 def straight_line() -> Part:
     """Inverse kinematics, inverse dynamics, and forward dynamics back, as figure 4 has it."""
     arm = aw.load("puma560")
-    line = cartesian_line(arm, pose(START), pose(END), linear([0, DURATION], [0, 1]), np.radians(POSTURE))
+    line = cartesian_line(
+        arm, pose(MOTION_START), pose(MOTION_END), linear([0, MOTION_DURATION], [0, 1]), np.radians(POSTURE)
+    )
     motion = sampled(line, 200)  # the line to 1e-11, and quicker; of more samples the second differences are rounding
     runs = {name: followed(arm, motion, formulation) for name, (formulation, _, _) in TABLE_7.items()}
-    pairs = {pair: followed(arm, motion, "gibbs_appell", pair) for pair in PAIRS}
+    pairs = {pair: followed(arm, motion, "gibbs_appell", pair) for pair in RK45_METHODS}
     findings = [stored_torques("Section 5.2", arm), *ends_and_speed(arm, line), undone(arm, line)]
     growth = amplification(arm, motion)
     findings += table_6(runs["GA"].means, growth) + sensitivity(runs["GA"].means, pairs, growth)
@@ -236,13 +247,14 @@ def straight_line() -> Part:
 
 
 def pose(position: ArrayLike) -> Array:
+    """Return the pose of the tool at a point."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = ATTITUDE, position
     return T
 
 
 def followed(
-    arm: aw.Robot, motion: Trajectory, formulation: str, pair: str = PAIRS[0], atol: float = TOLERANCE
+    arm: aw.Robot, motion: Trajectory, formulation: str, pair: str = RK45_METHODS[0], atol: float = MOTION_TOLERANCE
 ) -> Followed:
     """The integration starts anew every 0.1 s, as the paper's 'interval of 0.1 s' is read here."""
     n = arm.n
@@ -256,7 +268,7 @@ def followed(
     rate(0.0, states[0])  # compiles before the clock starts
     begin = time.perf_counter()
     for t0, t1 in pairwise(TIMES):
-        part = aw.integrate.solve(rate, t0, states[-1], t1, pair, rtol=TOLERANCE, atol=atol, times=[t1])
+        part = aw.integrate.solve(rate, t0, states[-1], t1, pair, rtol=MOTION_TOLERANCE, atol=atol, times=[t1])
         states.append(part.y[-1])
         evaluations += part.statistics.evaluations
     seconds = time.perf_counter() - begin
@@ -266,7 +278,7 @@ def followed(
 
 
 def amplification(arm: aw.Robot, motion: Trajectory) -> float:
-    """How many times an error at the start has grown at the end: the norm of the linearised motion's transition."""
+    """Return the growth of an error from start to end: the norm of the transition matrix of the linearised motion."""
     q, qd, qdd = motion(TIMES)
     by_q, by_qd, _ = arm.forward_dynamics_derivatives(q, qd, arm.inverse_dynamics(q, qd, qdd))
     rest, unit = np.zeros_like(by_q), np.broadcast_to(np.eye(arm.n), by_q.shape)
@@ -277,15 +289,17 @@ def amplification(arm: aw.Robot, motion: Trajectory) -> float:
 
 
 def ends_and_speed(arm: aw.Robot, line: Trajectory) -> list[Finding]:
-    reached = arm.forward_kinematics(line([0.0, DURATION])[0])
-    missed = float(np.abs(reached - [pose(START), pose(END)]).max())
-    length = float(np.linalg.norm(np.subtract(END, START)))
+    """Return findings on the ends of the line and the speed along it."""
+    reached = arm.forward_kinematics(line([0.0, MOTION_DURATION])[0])
+    missed = float(np.abs(reached - [pose(MOTION_START), pose(MOTION_END)]).max())
+    length = float(np.linalg.norm(np.subtract(MOTION_END, MOTION_START)))
     why = f"the ends are {length:.4f} m apart, which takes {length / 0.1:.2f} s at 0.1 m/s; they and the 5 s are kept"
-    speed = length / DURATION
+    speed = length / MOTION_DURATION
     near = below(abs(speed / 0.1 - 1), 0.1)
     return [
         claim(
-            "Fig. 3", "inverse kinematics at both ends of the line", f"{START}, {END} m by forward kinematics",
+            "Fig. 3", "inverse kinematics at both ends of the line",
+            f"{MOTION_START}, {MOTION_END} m by forward kinematics",
             f"reached to {rough(missed)}", below(missed, 1e-9), against=Against.THEORY,
         ),
         claim("Fig. 3", "speed of the tool", "0.1 m/s", f"{speed:.4f} m/s, by its ends and duration", near, why,
@@ -294,6 +308,7 @@ def ends_and_speed(arm: aw.Robot, line: Trajectory) -> list[Finding]:
 
 
 def undone(arm: aw.Robot, line: Trajectory) -> Finding:
+    """Return findings on forward dynamics that undoes inverse dynamics."""
     q, qd, qdd = line(TIMES)
     tau = arm.inverse_dynamics(q, qd, qdd, formulation="gibbs_appell")
     off = float(np.abs(arm.forward_dynamics(q, qd, tau, formulation="gibbs_appell") - qdd).max())
@@ -311,7 +326,7 @@ def table_6(means: Array, growth: float) -> list[Finding]:
     for joint, printed in enumerate(TABLE_6):
         for unit, published, mean in zip(("rad", "rad/s", "rad/s2"), printed, means[:, joint], strict=True):
             what = f"joint {joint + 1}, {unit}"
-            reason = "; ".join(filter(None, (why, TABLES["misprints"].get(what))))
+            reason = "; ".join(filter(None, (why, MATA_TABLES["misprints"].get(what))))
             findings.append(compare("Table 6", what, published, float(mean), reason))
     theirs = np.array(TABLE_6, dtype=float).T
     ours_k, theirs_k = (float(np.median(x[1] / x[0])) for x in (means, theirs))
@@ -337,12 +352,13 @@ def sensitivity(means: Array, pairs: dict[str, Followed], growth: float) -> list
     ]
     why = "by SciPy's RK45, the same pair with other steps; rounding of one digit grows as all errors do"
     rounding = ROUNDINGS * growth * float(np.finfo(float).eps)
-    for joint, (stored, mean) in enumerate(zip(TABLES["stored_errors"], means[0], strict=True)):
+    for joint, (stored, mean) in enumerate(zip(MATA_TABLES["stored_errors"], means[0], strict=True)):
         findings.append(stored_number("Table 6", f"joint {joint + 1}, rad, stored", stored, float(mean), why, rounding))
     return findings
 
 
 def table_7(runs: dict[str, Followed]) -> list[Finding]:
+    """Return the findings on table 7."""
     findings = []
     for name, (_, seconds, evaluations) in TABLE_7.items():
         run, why = runs[name], OTHER_TOLERANCE
@@ -408,7 +424,7 @@ def figure_3(arm: aw.Robot, line: Trajectory) -> list[Plot]:
     for view, axis, name in (("from the side", 2, "z"), ("from above", 1, "y")):
         curves = [
             Curve(f"at {t:g} s", x[:, 0].tolist(), x[:, axis].tolist(), marks=True)
-            for t, x in ((0, first), (DURATION, last))
+            for t, x in ((0, first), (MOTION_DURATION, last))
         ]
         curves.append(Curve("path of the tool", path[:, 0].tolist(), path[:, axis].tolist(), dashed=True))
         plots.append(Plot(f"Fig. 3: the PUMA, {view}", "x [m]", f"{name} [m]", curves))
@@ -416,7 +432,7 @@ def figure_3(arm: aw.Robot, line: Trajectory) -> list[Plot]:
 
 
 def figure_4(run: Followed, pairs: dict[str, Followed]) -> list[Plot]:
-    """What the block diagram compares, q - q*, for each joint; and for joint 5 by each pair."""
+    """Return the plots of q - q* of the block diagram, for each joint, and for joint 5 by each pair."""
     t = TIMES.tolist()
     joints = [Curve(f"joint {i + 1}", t, error.tolist()) for i, error in enumerate(run.errors[0].T)]
     by_pair = [Curve(name, t, run.errors[0, :, 4].tolist()) for name, run in pairs.items()]

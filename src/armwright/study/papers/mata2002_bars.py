@@ -38,7 +38,7 @@ from armwright.study.papers.judgement import Printed, Verdict, last_digit
 from armwright.study.precision import States, accelerations, sweep
 from armwright.study.published import tables
 
-TABLES = tables("mata2002")
+BAR_TABLES = tables("mata2002")
 
 MASSES = np.linspace(8, 12, 201)
 """Of the second bar, which is not legible: around the one that has the density of the first."""
@@ -175,6 +175,7 @@ WHY_5 = {
 
 
 def masses(arm: aw.Robot) -> Finding:
+    """Return the masses of the bars."""
     ours = ", ".join(f"{link.mass:g} kg" for link in arm.links)
     why = "the second is not legible; 10 kg has the density of the first bar, and the errors hardly depend on it"
     return unchecked("Fig. 1", "masses of the bars", "0.1 kg, 0.00 kg", why, ours)
@@ -185,8 +186,8 @@ def stored_curves(exact: Array, condition: Array) -> list[Finding]:
     why = "the figure has curves without numbers"
     findings = []
     for what, values, ends in (
-        ("condition number of M", condition, TABLES["stored_condition"]),
-        ("acceleration of joint 1, rad/s2", exact, TABLES["stored_acceleration"]),
+        ("condition number of M", condition, BAR_TABLES["stored_condition"]),
+        ("acceleration of joint 1, rad/s2", exact, BAR_TABLES["stored_acceleration"]),
     ):
         for end, stored, value in zip(("least", "largest"), ends, (values.min(), values.max()), strict=True):
             findings.append(stored_number("Fig. 2", f"{what}, {end}", stored, float(value), why))
@@ -202,7 +203,7 @@ def stored_number(where: str, what: str, stored: str, value: float, why: str, ro
 
 def table_5(name: str, errors: Array) -> list[Finding]:
     """The largest difference, and the average in both readings, beside those of all masses."""
-    largest, average = TABLES["table_5"][name.partition(",")[0]]
+    largest, average = BAR_TABLES["table_5"][name.partition(",")[0]]
     sizes = np.abs(errors)
     why = WHY_5.get(name, "sizes do not average to so little; errors of both signs do")
     return [
@@ -235,16 +236,18 @@ def who_is_accurate(errors: dict[str, Array]) -> list[Finding]:
     sizes = {name: {"largest": np.abs(e).max(axis=1), "average": np.abs(e).mean(axis=1)} for name, e in errors.items()}
     names = [name for name in errors if name.startswith(("ABA", "GA"))]
     found = [
-        errs_less(f"{name} errs less than CRBA, {measure}", "yes", sizes["CRBA"][measure] / sizes[name][measure])
+        error_percentiles(
+            f"{name} errs less than CRBA, {measure}", "yes", sizes["CRBA"][measure] / sizes[name][measure]
+        )
         for name in names
         for measure in ("largest", "average")
     ]
     beside = np.concatenate([sizes[OURS_5][measure] / size for measure, size in sizes["GA"].items()])
-    return [*found, errs_less("GA errs less than composite_body, largest and average", "yes, of CRBA", beside)]
+    return [*found, error_percentiles("GA errs less than composite_body, largest and average", "yes, of CRBA", beside)]
 
 
-def errs_less(what: str, published: str, ratios: Array) -> Finding:
-    """Whether the other errs more, by percentiles: for the outermost masses rounding decides it."""
+def error_percentiles(what: str, published: str, ratios: Array) -> Finding:
+    """Return whether the other errs more, by percentiles; for the outermost masses rounding decides."""
     low, high = np.quantile(ratios, USUAL)
     times = f"{np.median(ratios):.2g} times as much, the median; {low:.2g} to {high:.2g} for nine masses of ten"
     why = "rounding is chance: for some masses it is the other way round"
@@ -253,6 +256,7 @@ def errs_less(what: str, published: str, ratios: Array) -> Finding:
 
 
 def figure_1(arm: aw.Robot) -> Plot:
+    """Return the findings on figure 1."""
     curves = []
     for angle in (0, 45, 90):
         poses = arm.link_poses([0.0, np.radians(angle)])
@@ -264,6 +268,7 @@ def figure_1(arm: aw.Robot) -> Plot:
 
 
 def figure_2(states: States, exact: Array, single: dict[str, Array], condition: Array) -> list[Plot]:
+    """Return the findings on figure 2."""
     x = degrees(states)
     curves = [Curve(f"{name}, single", x, single[name].tolist()) for name in ("GA", "CRBA", "ABA, proximal frames")]
     curves.append(Curve("double", x, exact.tolist(), dashed=True, colour="currentColor"))
@@ -276,20 +281,22 @@ def figure_2(states: States, exact: Array, single: dict[str, Array], condition: 
 
 
 def error_plot(states: States, errors: dict[str, Array]) -> Plot:
+    """Return the plot of errors over mass."""
     curves = [Curve(name, degrees(states), np.abs(error).tolist()) for name, error in errors.items()]
     title = "Table 5: single against double precision, joint 1"
     return Plot(title, "q2 [deg]", "difference [rad/s2]", curves, y_log=True)
 
 
 def degrees(states: States) -> list[float]:
+    """Return angles in degrees as text."""
     assert states.x is not None
     return list(states.x.tolist())
 
 
 def stored_torques(where: str, arm: aw.Robot) -> Finding:
     """Inverse dynamics by Gibbs-Appell in one state."""
-    expected = np.array(TABLES["stored_torques"][arm.name])
-    tau = arm.inverse_dynamics(*np.array(TABLES["stored_state"])[:, : arm.n], formulation="gibbs_appell")
+    expected = np.array(BAR_TABLES["stored_torques"][arm.name])
+    tau = arm.inverse_dynamics(*np.array(BAR_TABLES["stored_state"])[:, : arm.n], formulation="gibbs_appell")
     off = float(np.max(np.abs(tau / expected - 1)))
     what = f"{arm.n} stored torques of {arm.name} in one state"
     return beside_stored(where, what, f"{arm.n} torques", f"off by {rough(off)}", below(off, 1e-6))

@@ -12,12 +12,12 @@ from armwright.robot import Robot
 from armwright.study.operation_counts import count_operations, degree, formula, products_and_sums
 from armwright.study.papers.finding import Finding, above, below, claim, rough, same
 
-OURS, STATES = "gibbs_appell", 20
+OURS, RANDOM_STATES = "gibbs_appell", 20
 
 
 def gibbs(arm: Robot) -> list[Finding]:
-    """What the paper derives its algorithms from, on a robot without friction in random states."""
-    q, qd, qdd = np.random.default_rng(5).uniform(-1, 1, (3, STATES, arm.n))
+    """Return findings on the Gibbs function, from which the paper derives its algorithms, in random states."""
+    q, qd, qdd = np.random.default_rng(5).uniform(-1, 1, (3, RANDOM_STATES, arm.n))
     tau, D = arm.inverse_dynamics(q, qd, qdd, formulation=OURS), arm.mass_matrix(q, formulation=OURS)
     gradient = difference(aw.compile(arm, "gibbs_gradient")(q, qd, qdd), tau)
     matrix = difference(hessian(arm, q, qd), D)

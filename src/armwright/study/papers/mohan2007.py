@@ -22,7 +22,18 @@ from armwright.robot import Robot
 from armwright.study.crossing import MOST_JOINTS, cheaper_from, fitted_formulas, general
 from armwright.study.operation_counts import VALID_FROM, count_at_rest, count_without_bias, products
 from armwright.study.operation_counts import compare as compare_counts
-from armwright.study.papers.finding import Against, Finding, Part, Study, below, claim, compare, rough, same, unchecked
+from armwright.study.papers.finding import (
+    Against,
+    Finding,
+    PaperStudy,
+    Part,
+    below,
+    claim,
+    compare,
+    rough,
+    same,
+    unchecked,
+)
 from armwright.study.papers.judgement import Formula, Printed, Worst
 from armwright.study.papers.mohan2007_claim import arithmetic, cause, many_digits
 from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, arm, joint_curve, simulations, wanted
@@ -30,30 +41,30 @@ from armwright.study.papers.mohan2007_steps import beside_braces, slender_chain
 from armwright.study.papers.mohan2007_tables import from_tables
 from armwright.study.published import PUBLISHED, evaluate, tables
 
-ROWS = {row.authors: row for row in PUBLISHED if row.table == "Mohan 1"}
-PROPOSED, EARLIER, WALKER = (ROWS[authors] for authors in ("Mohan, Saha", "Saha", "Walker, Orin"))
+MOHAN_ROWS = {row.authors: row for row in PUBLISHED if row.table == "Mohan 1"}
+PROPOSED, EARLIER, WALKER = (MOHAN_ROWS[authors] for authors in ("Mohan, Saha", "Saha", "Walker, Orin"))
 
 COMPOSITE = "composite_body"
-OWN_FORM = (
+MOHAN_OWN_FORM = (
     "not the algorithm cited but this project's form of it: bodies about the link origins, in the ten numbers in which "
     "M is linear, cross a joint as two screws"
 )
 
-TABLES = tables("mohan2007")
-CROSSINGS = TABLES["crossings"]
+MOHAN_TABLES = tables("mohan2007")
+CROSSINGS = MOHAN_TABLES["crossings"]
 
-SIZES = range(VALID_FROM, 40)
-FITTED = range(VALID_FROM, VALID_FROM + 5)
+MOHAN_SIZES = range(VALID_FROM, 40)
+FITTED_SIZES = range(VALID_FROM, VALID_FROM + 5)
 
 BIAS_TOO = (
-    "like with like: bias torques are counted on both sides; the paper leaves them out of its own row and of that of "
+    "like with like: bias torques are counted on both sides; the paper omits them from its own row and of that of "
     "Walker and Orin, but not of Featherstone's"
 )
 
 
-def study() -> Study:
+def study() -> PaperStudy:
     """All findings and figures of the paper."""
-    return Study.of(
+    return PaperStudy.of_parts(
         "mohan2007",
         "Mohan, Saha 2007: decoupled natural orthogonal complement",
         "The recursion is right once its misprints are mended, and its printed count is the sum of its steps. The "
@@ -74,14 +85,15 @@ def study() -> Study:
 
 
 def counts() -> Part:
+    """Return the counts of a formulation over the sizes."""
     return [*printed_crossings(), *recounted_rows(), own_form(), *recounted_crossings(), *steps()], [count_plot()]
 
 
 def printed_crossings() -> list[Finding]:
-    """Whether n*, n+ and what stands beside them follow from the printed formulas."""
+    """Return findings on n*, n+ and their neighbours against the printed formulas."""
     findings, right = [], 0
     for authors, (n_star, n_plus, numbers) in CROSSINGS.items():
-        row = ROWS[authors]
+        row = MOHAN_ROWS[authors]
         follow = evaluate(row.products, n_star), evaluate(row.products, n_plus), evaluate(row.sums, n_plus)
         right += sum(a == b for a, b in zip(follow, numbers, strict=True))
         if row is not WALKER:
@@ -99,6 +111,7 @@ def printed_crossings() -> list[Finding]:
 
 
 def still_cheaper(n: int) -> str:
+    """Return the finding on the sizes for which the recursive method is still cheaper."""
     products, sums = evaluate(WALKER.products, n), evaluate(WALKER.sums, n)
     return f"a slip: for n = {n} the formulas of Walker and Orin give {products} M {sums} A, which is less"
 
@@ -106,15 +119,16 @@ def still_cheaper(n: int) -> str:
 def crossings(these: tuple[str, str], those: tuple[str, str]) -> tuple[int, int]:
     """From which n on these formulas for products and for sums stay below those; n+ is the larger of the two."""
     found = [
-        cheaper_from(SIZES, *([float(evaluate(text, n)) for n in SIZES] for text in pair))
+        cheaper_from(MOHAN_SIZES, *([float(evaluate(text, n)) for n in MOHAN_SIZES] for text in pair))
         for pair in zip(these, those, strict=True)
     ]
     return found[0] or MOST_JOINTS, found[1] or MOST_JOINTS
 
 
 def most_efficient() -> Finding:
-    both = [[float(evaluate(r.products, n) + evaluate(r.sums, n)) for n in SIZES] for r in (PROPOSED, EARLIER)]
-    first = cheaper_from(SIZES, *both)
+    """Return the finding on the most efficient algorithm."""
+    both = [[float(evaluate(r.products, n) + evaluate(r.sums, n)) for n in MOHAN_SIZES] for r in (PROPOSED, EARLIER)]
+    first = cheaper_from(MOHAN_SIZES, *both)
     what = "the proposed algorithm is the most efficient"
     why = "by the printed formulas Saha's earlier one, for links of any shape, takes fewer operations up to n = 6"
     lowest = same(first or MOST_JOINTS, VALID_FROM)
@@ -143,7 +157,7 @@ def own_form() -> Finding:
     theirs, ours = (f"{x} M {y} A" for x, y in (WALKER.six, numbers))
     ours += " ({:.2f} and {:.2f} times)".format(*(part.ratio for part in parts))
     what = f"{WALKER.authors} beside {COMPOSITE}: n = 6, recounted"
-    return Finding("Table 1", what, theirs, ours, Worst(tuple(parts)), OWN_FORM)
+    return Finding("Table 1", what, theirs, ours, Worst(tuple(parts)), MOHAN_OWN_FORM)
 
 
 def recounted_crossings() -> list[Finding]:
@@ -157,7 +171,7 @@ def recounted_crossings() -> list[Finding]:
             ("Mohan, Saha", "complete", crossings(formulas["denoc"], formulas[those]), BIAS_TOO),
             ("Featherstone", "complete", crossings(formulas["articulated_body"], formulas[those]), BIAS_TOO),
         ):
-            (n_star, n_plus, _), told = CROSSINGS[authors], why if those == WALKER.ours else f"{why}; {OWN_FORM}"
+            (n_star, n_plus, _), told = CROSSINGS[authors], why if those == WALKER.ours else f"{why}; {MOHAN_OWN_FORM}"
             what = f"{authors} against {named}: {{}}, recounted, {part}"
             findings.append(compare("Table 1", what.format("n*"), n_star, found[0], told))
             findings.append(compare("Table 1", what.format("n+"), n_plus, max(found), told))
@@ -171,36 +185,36 @@ def complete(name: str) -> tuple[str, str]:
 
 def without_bias(name: str) -> tuple[str, str]:
     """Products and sums of forward dynamics as the paper counts it, the bias being known."""
-    return fitted_formulas(FITTED, [count_without_bias(name, n) for n in FITTED])
+    return fitted_formulas(FITTED_SIZES, [count_without_bias(name, n) for n in FITTED_SIZES])
 
 
 def steps() -> list[Finding]:
     """Section 4.1: the steps added up, and counted again."""
     findings = []
-    for what, (each, but_one, once) in TABLES["braces"].items():
+    for what, (each, but_one, once) in MOHAN_TABLES["braces"].items():
         printed = getattr(PROPOSED, what)
         added = f"{sum(each) + sum(but_one)}n{sum(once) - sum(but_one):+d}"
-        sizes, why = tuple(SIZES), "" if added == printed else "misprinted"
+        sizes, why = tuple(MOHAN_SIZES), "" if added == printed else "misprinted"
         total = Formula(printed, sizes, tuple(float(evaluate(added, n)) for n in sizes))
         about = f"{what} of all steps added"
         findings.append(Finding("Section 4.1", about, printed, added, total, why, against=Against.PRINT))
-    rods = fitted_formulas(FITTED, [count_slender(n) for n in FITTED])
+    rods = fitted_formulas(FITTED_SIZES, [count_slender(n) for n in FITTED_SIZES])
     rows = ((PROPOSED.products, PROPOSED.sums), rods, without_bias("denoc"))
     printed, slender, anyone = (f"{products} M, {sums} A" for products, sums in rows)
     why = f"in frames fixed to the links the link matrices are constant; for links of any shape it is {anyone}"
-    counts = [tuple(float(evaluate(formula, n)) for n in SIZES) for formula in rods]
-    parts = [Formula(formula, tuple(SIZES), ours) for formula, ours in zip(rows[0], counts, strict=True)]
+    counts = [tuple(float(evaluate(formula, n)) for n in MOHAN_SIZES) for formula in rods]
+    parts = [Formula(formula, tuple(MOHAN_SIZES), ours) for formula, ours in zip(rows[0], counts, strict=True)]
     what = "count for slender links, recounted"
     findings.append(Finding("Section 4.1", what, printed, slender, Worst(tuple(parts)), why))
-    return [*findings, third_component(), *beside_braces(TABLES["steps"]), written_out()]
+    return [*findings, third_component(), *beside_braces(MOHAN_TABLES["steps"]), written_out()]
 
 
 def written_out() -> Finding:
     """The fifteen steps in the frames of the paper, all savings at the first and last links found."""
-    rods = fitted_formulas(FITTED, [count_slender(n, "denoc_stepwise") for n in FITTED])
+    rods = fitted_formulas(FITTED_SIZES, [count_slender(n, "denoc_stepwise") for n in FITTED_SIZES])
     printed = PROPOSED.products, PROPOSED.sums
-    counts = [tuple(float(evaluate(formula, n)) for n in SIZES) for formula in rods]
-    parts = [Formula(formula, tuple(SIZES), ours) for formula, ours in zip(printed, counts, strict=True)]
+    counts = [tuple(float(evaluate(formula, n)) for n in MOHAN_SIZES) for formula in rods]
+    parts = [Formula(formula, tuple(MOHAN_SIZES), ours) for formula, ours in zip(printed, counts, strict=True)]
     why = "step 5 takes more for each link than is printed, and links 1 and n save more"
     theirs, ours = (f"{products} M, {sums} A" for products, sums in (printed, rods))
     what = "the fifteen steps written out, slender links"
@@ -208,6 +222,7 @@ def written_out() -> Finding:
 
 
 def count_slender(n: int, formulation: str = "denoc") -> OperationCount:
+    """Return the counts for slender rods."""
     graph = Graph()
     return count_at_rest(slender_chain(graph, n), graph, formulation)
 
@@ -226,9 +241,10 @@ def third_component() -> Finding:
 
 
 def count_plot() -> Plot:
+    """Return the plot of counts over the number of joints."""
     sizes = list(range(VALID_FROM, 31))
     ours = {f"{name}, ours": without_bias(name) for name in ("denoc", WALKER.ours, COMPOSITE)}
-    printed = {f"{name}, printed": (row.products, row.sums) for name, row in ROWS.items()}
+    printed = {f"{name}, printed": (row.products, row.sums) for name, row in MOHAN_ROWS.items()}
     curves = [
         Curve(name, sizes, [float(evaluate(a, n) + evaluate(b, n)) for n in sizes], dashed="printed" in name)
         for name, (a, b) in {**ours, **printed}.items()
@@ -241,6 +257,7 @@ def count_plot() -> Plot:
 
 
 def robot_and_torques() -> Part:
+    """Return the plots of the robot and of its torques."""
     t = np.linspace(0, PERIOD, 401)
     tau = arm().inverse_dynamics(*wanted(t), formulation="denoc")
     peaks = ", ".join(f"{x:.3g}" for x in np.max(np.abs(tau), axis=0))
@@ -250,7 +267,7 @@ def robot_and_torques() -> Part:
         same_robot(),
         unchecked("Figure 4", "largest torques, N m", "curves", why, peaks),
     ]
-    note = "Inverse dynamics along equation (38). Joint 2 carries everything and has a plot of its own."
+    note = "Inverse dynamics along equation (38). Joint 2 carries everything and has a separate plot."
     return findings, [
         Plot("Figure 4: torques", "t, s", "N m", [joint_curve(i, t, tau) for i in (0, 2, 3, 4, 5)], note=note),
         Plot("Figure 4: torque of joint 2", "t, s", "N m", [joint_curve(1, t, tau)], height=300),
@@ -270,7 +287,7 @@ def slender_robot(rows: Sequence[Sequence[float]]) -> Robot:
 def same_robot() -> Finding:
     """The packaged robot against one made from the table as it stands above."""
     q = np.random.default_rng(0).uniform(-3, 3, (20, JOINTS))
-    printed = [[float(x) for x in line.split()] for line in TABLES["table_2"].strip().splitlines()]
+    printed = [[float(x) for x in line.split()] for line in MOHAN_TABLES["table_2"].strip().splitlines()]
     rows = [(a, b, math.radians(alpha), *body) for a, b, alpha, *body in printed]
     off = float(np.max(np.abs(slender_robot(rows).mass_matrix(q) - arm().mass_matrix(q))))
     what, why = "mass matrix of the packaged robot", "the packaged data are not the printed ones"

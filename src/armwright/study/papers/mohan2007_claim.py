@@ -1,7 +1,7 @@
 """Mohan and Saha (2007), the answer to the claim: what makes the simulation depart, and whether the recursion helps.
 
-Along the exact motion the linearised one has a largest eigenvalue; errors grow as exp of its integral, whatever they
-come from. So it predicts when a run with another tolerance departs. The runs are repeated in single precision and with
+Along the exact motion the linearised one has a largest eigenvalue; errors of any source grow as exp of
+its integral. So it predicts when a run with another tolerance departs. The runs are repeated in single precision and with
 fifty digits, with and without the recursion.
 """
 
@@ -27,7 +27,7 @@ from armwright.study.papers.mohan2007_runs import (
     FORMULATION,
     JOINTS,
     PERIOD,
-    Track,
+    JointTrack,
     arm,
     forced,
     gained,
@@ -36,22 +36,22 @@ from armwright.study.papers.mohan2007_runs import (
     wanted,
 )
 
-TURNING = 5.0
+FOLDING_TIME = 5.0
 """Seconds: q2 + q3 = pi, and link 3 comes above the horizontal."""
 
 ROD = 0.02  # metres, link 3
 
-TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)
+CLAIM_TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)
 KNOWN = 1e-8
 """From the run with this tolerance the others are predicted."""
 
-ROUGH = 1e-6
+ROUGH_TOLERANCE = 1e-6
 """Tolerance for single precision: a tighter one would be below its rounding."""
 
 BY_CHANCE = 0.1
 """Seconds by which a run in single precision departs sooner whose rounding is ten times as large, by chance."""
 
-DIGITS, EXACT_START = 50, 4.75
+REFERENCE_DIGITS, EXACT_START = 50, 4.75
 TIGHT, LESS_TIGHT, TIGHT_METHOD = 1e-14, 1e-12, "vern8"
 NEEDS_MPMATH = "needs mpmath: pip install 'armwright[precision]'"
 
@@ -85,6 +85,7 @@ class Growth:
 
 @cache
 def growth() -> Growth:
+    """Return the growth of errors along the motion."""
     t = np.linspace(0, PERIOD, 2001)
     q, qd, qdd = wanted(t)
     stiffness, damping, _ = arm().forward_dynamics_derivatives(q, qd, arm().inverse_dynamics(q, qd, qdd))
@@ -107,9 +108,9 @@ def cause() -> Part:
     smallest, condition = float(np.linalg.eigvalsh(arm().mass_matrix(q)).min()), np.linalg.cond(arm().mass_matrix(q))
     matrix = f"mass matrix: {smallest:.1e} kg m2 or more, condition {condition.min():.0f} to {condition.max():.0f}"
     why = "the mass matrix is regular; the eigenvalue that matters is that of the linearised motion"
-    before, most = found.rate[found.t < TURNING - 0.05].max(), found.rate.max()
+    before, most = found.rate[found.t < FOLDING_TIME - 0.05].max(), found.rate.max()
     rates = f"errors grow by {before:.1f} 1/s before 5 s, {found.at(5.5):.1f} at 5.5 s, {most:.0f} at most"
-    rates += f", by 1e{found.factor(TURNING, PERIOD):.0f} until 10 s"
+    rates += f", by 1e{found.factor(FOLDING_TIME, PERIOD):.0f} until 10 s"
     pendulum = "link 3 is an inverted pendulum of 2 cm from 5 s on: any error grows, whoever made it"
     published = "numerical stability of the forward dynamics"
     findings = [
@@ -143,28 +144,32 @@ def cause() -> Part:
 def arithmetic() -> Part:
     """Tolerance and recursion, in doubles and in single precision."""
     doubles = {name: sweep(formulation) for name, formulation in FORMULATION.items()}
-    single = {name: forced(rate(made, "float32"), ROUGH, ROUGH, PERIOD) for name, made in FORMULATION.items()}
+    single = {
+        name: forced(rate(made, "float32"), ROUGH_TOLERANCE, ROUGH_TOLERANCE, PERIOD)
+        for name, made in FORMULATION.items()
+    }
     found = [tolerances(doubles["recursive"]), in_doubles(doubles), in_single(single)]
     return found, [departure_plot(doubles), error_plot(doubles["recursive"], single)]
 
 
 def many_digits() -> Part:
-    """What rounding does, against fifty digits, and what errors would explain the paper's times."""
+    """Return findings on rounding against fifty digits, and on errors that would explain the paper's times."""
     return [*rounding(), *in_fifty(), seeds()], []
 
 
-def sweep(formulation: str) -> dict[float, Track]:
+def sweep(formulation: str) -> dict[float, JointTrack]:
     """Runs for every tolerance, until astray."""
-    return {tolerance: forced(rate(formulation), tolerance, tolerance, PERIOD) for tolerance in TOLERANCES}
+    return {tolerance: forced(rate(formulation), tolerance, tolerance, PERIOD) for tolerance in CLAIM_TOLERANCES}
 
 
-def predicted(runs: dict[float, Track]) -> dict[float, float]:
+def predicted(runs: dict[float, JointTrack]) -> dict[float, float]:
     """When joint 3 departs for each tolerance, from one run and the growth rate alone."""
     known = runs[KNOWN].leaves()
     return {tolerance: growth().later(known, KNOWN / tolerance) for tolerance in runs}
 
 
-def tolerances(runs: dict[float, Track]) -> Finding:
+def tolerances(runs: dict[float, JointTrack]) -> Finding:
+    """Return the finding on departures by tolerance."""
     off = max(abs(runs[tolerance].leaves() - t) for tolerance, t in predicted(runs).items())
     times = ", ".join(f"{runs[tolerance].leaves():.2f} s at {tolerance:g}" for tolerance in (1e-6, 1e-8, 1e-12))
     why = "the paper has one tolerance; the growth rate tells how long a smaller error takes to become as large"
@@ -172,16 +177,17 @@ def tolerances(runs: dict[float, Track]) -> Finding:
     return unchecked("Section 5", what, NOTHING, why, obtained)
 
 
-def in_doubles(doubles: dict[str, dict[float, Track]]) -> Finding:
+def in_doubles(doubles: dict[str, dict[float, JointTrack]]) -> Finding:
+    """Return the finding on departures in double precision."""
     recursive, other = doubles.values()
-    gains = [recursive[tolerance].leaves() - other[tolerance].leaves() for tolerance in TOLERANCES]
-    obtained = f"{gained(gains)}, tolerances {TOLERANCES[0]:g} to {TOLERANCES[-1]:g}"
+    gains = [recursive[tolerance].leaves() - other[tolerance].leaves() for tolerance in CLAIM_TOLERANCES]
+    obtained = f"{gained(gains)}, tolerances {CLAIM_TOLERANCES[0]:g} to {CLAIM_TOLERANCES[-1]:g}"
     why = "only at the tightest tolerances does rounding matter at all, and then by chance"
     what = "recursive: departs later, in doubles"
     return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, above(min(gains), paper.DIFFERENT), why, words="s,")
 
 
-def in_single(runs: dict[str, Track]) -> Finding:
+def in_single(runs: dict[str, JointTrack]) -> Finding:
     """Forward dynamics in single precision, where rounding and not the tolerance is what grows."""
     times = [run.leaves() for run in runs.values()]
     what, obtained = "recursive: departs later, in single precision", f"{times[0]:.1f} s, {times[1]:.1f} s without"
@@ -219,7 +225,7 @@ def rounding_errors(mpmath: Any, dtype: str) -> list[float]:
     q, qd, qdd = (x.astype(dtype) for x in wanted(np.linspace(0.25, 9.75, 20)))
     tau = arm().inverse_dynamics(*(x.astype(float) for x in (q, qd, qdd))).astype(dtype)
     medians = []
-    with mpmath.workdps(DIGITS):
+    with mpmath.workdps(REFERENCE_DIGITS):
         mechanism, method = arm().mechanism(mpmath.mpf), find_formulation("forward_dynamics", "denoc")
         states = zip(*(x.astype(float).tolist() for x in (q, qd, tau)), strict=True)
         exact = [method(mechanism, *([mpmath.mpf(x) for x in column] for column in state)) for state in states]
@@ -238,7 +244,7 @@ def in_fifty() -> list[Finding]:
     rounded, tighter = "departure of joint 3 depends on rounding", "departure of joint 3, tolerance below doubles"
     if mpmath is None:
         return [unchecked("Section 5", what, "yes", NEEDS_MPMATH) for what in (rounded, tighter)]
-    with mpmath.workdps(DIGITS):
+    with mpmath.workdps(REFERENCE_DIGITS):
         kinds = (float, mpmath.mpf)
         asked = [(name, number) for number in kinds for name in FORMULATION.values()]
         with progress_part(0.0, 0.6):
@@ -246,10 +252,10 @@ def in_fifty() -> list[Finding]:
         tight = exact_departure("denoc", mpmath.mpf, TIGHT, TIGHT_METHOD)
     foreseen = growth().later(exact_departure("denoc", float, LESS_TIGHT, TIGHT_METHOD), LESS_TIGHT / TIGHT)
     texts = [f"{t:.6f}" for t in times]
-    obtained = f"{texts[0]}, {texts[1]} s in doubles; {texts[2]}, {texts[3]} s with {DIGITS} digits"
+    obtained = f"{texts[0]}, {texts[1]} s in doubles; {texts[2]}, {texts[3]} s with {REFERENCE_DIGITS} digits"
     why = f"recursive and nonrecursive, started at {EXACT_START} s: the error of the integrator is what grows"
     further = f"{tight:.2f} s at {TIGHT:g}; {foreseen:.2f} s predicted from {LESS_TIGHT:g} in doubles"
-    reason = f"the paper has doubles; {DIGITS} digits, {TIGHT_METHOD}, started at {EXACT_START} s"
+    reason = f"the paper has doubles; {REFERENCE_DIGITS} digits, {TIGHT_METHOD}, started at {EXACT_START} s"
     return [
         claim("Section 5", rounded, "yes", obtained, above(max(times) - min(times), paper.OFF), why, words="s,"),
         unchecked("Section 5", tighter, NOTHING, reason, further),
@@ -257,7 +263,7 @@ def in_fifty() -> list[Finding]:
 
 
 def exact_departure(formulation: str, number: Any, tolerance: float, method: str = "rkdp54") -> float:
-    """When joint 3 departs in any arithmetic, the formulation run as it is written; from shortly before 5 s on."""
+    """Return the time joint 3 departs in any arithmetic, the formulation uncompiled; from shortly before 5 s on."""
     mechanism = arm().mechanism(number)
     forward, inverse = find_formulation("forward_dynamics", formulation), find_formulation("inverse_dynamics", "denoc")
     t: list[float] = []
@@ -279,7 +285,7 @@ def exact_departure(formulation: str, number: Any, tolerance: float, method: str
 
 
 def seeds() -> Finding:
-    """What errors would make joint 3 depart when the paper says."""
+    """Return the errors that would make joint 3 depart at the times of the paper."""
     default = forced(rate("denoc"), 1e-3, paper.ABSOLUTE, PERIOD).leaves()
     pushed = {push: forced(rate("denoc", push=push), 1e-10, 1e-10, PERIOD).leaves() for push in (1e-6, 1e-5)}
     told = ", ".join(f"{t:.2f} s by a torque error of {push:g} N m" for push, t in pushed.items())
@@ -288,20 +294,22 @@ def seeds() -> Finding:
     return unchecked("Section 5", "what would explain 5.4 s", NOTHING, why, obtained)
 
 
-def departure_plot(doubles: dict[str, dict[float, Track]]) -> Plot:
-    x = list(TOLERANCES)
+def departure_plot(doubles: dict[str, dict[float, JointTrack]]) -> Plot:
+    """Return the plot of departures over tolerance."""
+    x = list(CLAIM_TOLERANCES)
     curves = [Curve(name, x, [run.leaves() for run in runs.values()], marks=True) for name, runs in doubles.items()]
     curves.append(Curve("predicted", x, list(predicted(doubles["recursive"]).values()), dashed=True))
     note = "When joint 3 is 0.01 rad off; predicted from the run with 1e-8 by the growth rate. Published: 5.4 to 5.5 s."
     return Plot("The departure against the tolerance", "tolerance", "s", curves, x_log=True, note=note)
 
 
-def error_plot(doubles: dict[float, Track], single: dict[str, Track]) -> Plot:
+def error_plot(doubles: dict[float, JointTrack], single: dict[str, JointTrack]) -> Plot:
+    """Return the plot of errors over time."""
     runs = {f"{tolerance:g}": run for tolerance, run in doubles.items()}
     runs |= {f"float32, {name}": run for name, run in single.items()}
     curves = []
     for name, run in runs.items():
-        late = run.t > TURNING - 1
+        late = run.t > FOLDING_TIME - 1
         curves.append(Curve(name, run.t[late].tolist(), np.abs(run.error[late, 2]).tolist(), dashed="float" in name))
-    note = "Recursive, by tolerance, and single precision. From 5 s on all have the same slopes, whatever the error is."
+    note = "Recursive, by tolerance, and single precision. From 5 s on all have the same slopes at any error."
     return Plot("The error of joint 3", "t, s", "rad", curves, y_log=True, note=note)

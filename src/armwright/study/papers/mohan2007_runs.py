@@ -40,15 +40,18 @@ VISIBLE = 0.01
 DIFFERENT = 0.05
 """Seconds by which one run must follow longer than another to count as better."""
 
-REPEATS = 3
+TIMING_REPEATS = 3
 
-LATER = "ours departs later: the time hangs on the size of the errors that grow (see section 5: what would explain it)"
-ALIKE = "the two runs are the same to many digits (see section 5); a table of torques would do it (see table 3)"
-WHY_3 = {"recursive": LATER, "nonrecursive": ALIKE}
+REASON_LATER = (
+    "ours departs later: the time hangs on the size of the errors that grow (see section 5: what would explain it)"
+)
+REASON_SAME = "the two runs are the same to many digits (see section 5); a table of torques would do it (see table 3)"
+WHY_3 = {"recursive": REASON_LATER, "nonrecursive": REASON_SAME}
 
 
 @cache
 def arm() -> Robot:
+    """Return the robot of the paper."""
     return load("puma_mohan2007")
 
 
@@ -65,11 +68,12 @@ def wanted(t: Array | float) -> tuple[Array, Array, Array]:
 
 
 def joint_curve(i: int, t: Array, values: Array, label: str = "", dashed: bool = False) -> Curve:
+    """Return the curve of one joint."""
     return Curve(f"joint {i + 1}{label}", t.tolist(), values[:, i].tolist(), dashed=dashed, colour=COLOURS[i])
 
 
 @dataclass(frozen=True, eq=False)
-class Track:
+class JointTrack:
     """A forced simulation at the end of every step: time, state (q, qd), and seconds of computing since the start."""
 
     t: Array
@@ -130,7 +134,7 @@ def rate(
 ) -> Rate:
     """(q, qd) -> (qd, qdd) under the torques of the motion, or those given, with an error `push` of that of joint 3.
 
-    Torques are in doubles whatever the forward dynamics is in: only what is compared differs.
+    Torques are in doubles in every case: only the forward dynamics differs.
     """
     torques = exact_torques() if given is None else given
     accelerations = compile_function(arm(), "forward_dynamics", formulation, dtype=dtype).single
@@ -146,7 +150,7 @@ def rate(
 
 def forced(
     derivative: Rate, relative: float = RELATIVE, absolute: float = ABSOLUTE, end: float = SHOWN, **options: Any
-) -> Track:
+) -> JointTrack:
     """A run until the end, or until joint 3 is hopelessly astray if the end is later than the paper shows."""
     t, y, clock = [0.0], [np.zeros(2 * JOINTS)], [0.0]
     begin = time.process_time()
@@ -158,7 +162,7 @@ def forced(
         return end > SHOWN and bool(abs(state[2] - wanted(now)[0][2]) > ASTRAY)
 
     solution = solve(derivative, 0.0, y[0], end, "rkdp54", rtol=relative, atol=absolute, on_step=keep, **options)
-    return Track(np.array(t), np.array(y), np.array(clock), solution.statistics.evaluations)
+    return JointTrack(np.array(t), np.array(y), np.array(clock), solution.statistics.evaluations)
 
 
 def simulations() -> Part:
@@ -167,11 +171,11 @@ def simulations() -> Part:
     return together(part(runs) for part in (followed, errors, accelerations, power, durations, effort))
 
 
-def followed(runs: dict[str, Track]) -> Part:
+def followed(runs: dict[str, JointTrack]) -> Part:
     """Figure 5 and its text."""
     run = runs["recursive"]
     findings = [
-        compare("Figure 5", f"joint {i + 1} follows until", "5.5", round(run.leaves(i), 3), LATER, "s")
+        compare("Figure 5", f"joint {i + 1} follows until", "5.5", round(run.leaves(i), 3), REASON_LATER, "s")
         for i in (2, 4, 5)
     ]
     astray = int(np.argmax(np.abs(run.error[:, 2]) > ASTRAY))
@@ -188,10 +192,10 @@ def followed(runs: dict[str, Track]) -> Part:
 GREY = "#64748b"
 
 
-def errors(runs: dict[str, Track]) -> Part:
+def errors(runs: dict[str, JointTrack]) -> Part:
     """Figure 6: accurate 'up to 5.2 s as compared to the nonrecursive algorithm (about 1.5 s)'."""
     recursive, other = (float(np.max(np.abs(run.error[run.t <= 5.2]))) for run in runs.values())
-    why = f"{ALIKE}; table 3 has 4.8 to 5.1 s in place of 1.5"
+    why = f"{REASON_SAME}; table 3 has 4.8 to 5.1 s in place of 1.5"
     what = "nonrecursive: accurate until about 1.5 s only"
     findings = [
         claim(
@@ -200,7 +204,7 @@ def errors(runs: dict[str, Track]) -> Part:
             "yes",
             f"to {recursive:.0e} rad",
             below(recursive, OFF),
-            LATER,
+            REASON_LATER,
         ),
         claim("Figure 6", what, "yes", f"to {other:.0e} rad until 5.2 s", above(other, OFF), why),
     ]
@@ -213,7 +217,7 @@ def errors(runs: dict[str, Track]) -> Part:
     return findings, [Plot("Figure 6: error of the joint angles", "t, s", "rad", curves, y_log=True, note=note)]
 
 
-def accelerations(runs: dict[str, Track]) -> Part:
+def accelerations(runs: dict[str, JointTrack]) -> Part:
     """Figure 7: 'smoother for a longer duration of time (about 5.5 s)' by the recursion, joint 3."""
     times, curves = [], []
     for name, run in runs.items():
@@ -224,13 +228,13 @@ def accelerations(runs: dict[str, Track]) -> Part:
         curves.append(Curve(name, run.t[late].tolist(), qdd[late].tolist(), dashed=name == "nonrecursive"))
     gain = times[0] - times[1]
     findings = [
-        compare("Figure 7", "acceleration of joint 3 is smooth until", "5.5", times[0], LATER, "s"),
-        claim("Figure 7", "recursive: smooth for longer", "yes", gained([gain]), above(gain, DIFFERENT), ALIKE),
+        compare("Figure 7", "acceleration of joint 3 is smooth until", "5.5", times[0], REASON_LATER, "s"),
+        claim("Figure 7", "recursive: smooth for longer", "yes", gained([gain]), above(gain, DIFFERENT), REASON_SAME),
     ]
     return findings, [Plot("Figure 7: acceleration of joint 3", "t, s", "rad/s2", curves)]
 
 
-def power(runs: dict[str, Track]) -> Part:
+def power(runs: dict[str, JointTrack]) -> Part:
     """Figure 8: the power of the torques, with the desired and with the simulated velocities."""
     times, curves = [], []
     for name, run in runs.items():
@@ -244,12 +248,12 @@ def power(runs: dict[str, Track]) -> Part:
     why = "a curve without numbers; ours is then 1 % of the largest off"
     findings = [
         unchecked("Figure 8", what, "a curve", why, f"{times[0]} s"),
-        claim("Figure 8", "recursive: matches for longer", "yes", gained([gain]), above(gain, DIFFERENT), ALIKE),
+        claim("Figure 8", "recursive: matches for longer", "yes", gained([gain]), above(gain, DIFFERENT), REASON_SAME),
     ]
     return findings, [Plot("Figure 8: power of the torques", "t, s", "W", curves)]
 
 
-def durations(runs: dict[str, Track]) -> Part:
+def durations(runs: dict[str, JointTrack]) -> Part:
     """Table 3, with 'acceptable' taken as less than a hundredth of the error that is plotted in the end."""
     times = {
         name: [run.leaves(i, VISIBLE * float(np.max(np.abs(run.error[:, i])))) for i in range(JOINTS)]
@@ -262,13 +266,13 @@ def durations(runs: dict[str, Track]) -> Part:
     ]
     gains = [a - b for a, b in zip(*times.values(), strict=True)]
     what = "recursive: acceptable for longer"
-    findings.append(claim("Table 3", what, "by 0.3 to 0.6 s", gained(gains), above(min(gains), DIFFERENT), ALIKE))
+    findings.append(claim("Table 3", what, "by 0.3 to 0.6 s", gained(gains), above(min(gains), DIFFERENT), REASON_SAME))
     return findings, []
 
 
-def effort(runs: dict[str, Track]) -> Part:
+def effort(runs: dict[str, JointTrack]) -> Part:
     """Figure 9, and the step sizes of section 5."""
-    again = [{name: forced(rate(FORMULATION[name])) for name in runs} for _ in range(REPEATS)]
+    again = [{name: forced(rate(FORMULATION[name])) for name in runs} for _ in range(TIMING_REPEATS)]
     best = {name: min((each[name] for each in again), key=lambda run: float(run.clock[-1])) for name in runs}
     recursive, other = best.values()
     share = float(recursive.clock[-1] / other.clock[-1])
@@ -281,7 +285,7 @@ def effort(runs: dict[str, Track]) -> Part:
         ),
         claim(
             "Figure 9", "recursive: fewer evaluations", "yes", evaluations,
-            below(recursive.evaluations / other.evaluations, 0.95), ALIKE, words="ratio",
+            below(recursive.evaluations / other.evaluations, 0.95), REASON_SAME, words="ratio",
         ),
         *(step_sizes(name) for name in runs),
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Mohan and Saha (2007), section 4.1: the operations printed in braces beside those of each step, counted.
 
-The steps are those of `formulations/denoc_stepwise.py`. Each is traced by itself, for a link amid others: what earlier
-steps hand to it are symbols, and the links are the bent slender rods of the paper.
+The steps are those of `formulations/denoc_stepwise.py`. Each is traced alone, for a link amid others: the results of
+earlier steps are symbols, and the links are the bent slender rods of the paper.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from armwright.study.operation_counts import products
 from armwright.study.papers.finding import Finding, claim, compare_each, same
 from armwright.trace.tracing import general_mechanism
 
-WHY = {
+STEP_REASONS = {
     "1": "b sin(alpha) and b cos(alpha) are constants of a revolute joint",
     "2": "Q is applied as two plane rotations and never formed",
     "3": "C_4 s^2 and C_4 c^2 add up to C_4, so that one of them is a difference",
@@ -113,7 +113,7 @@ def beside_braces(printed: dict[str, list[int]]) -> list[Finding]:
         if pairs:
             numbers = [x for _, x, _ in pairs], [x for _, _, x in pairs]
             what = f"step {step}: {kinds} per link"
-            findings.append(compare_each("Section 4.1", what, *numbers, WHY.get(step, "")))
+            findings.append(compare_each("Section 4.1", what, *numbers, STEP_REASONS.get(step, "")))
     sums = counts["15"][1]
-    nil = claim("Section 4.1", "step 15: sums per link", "nil", str(sums), same(sums, 0), WHY["15"])
+    nil = claim("Section 4.1", "step 15: sums per link", "nil", str(sums), same(sums, 0), STEP_REASONS["15"])
     return [*findings, nil]

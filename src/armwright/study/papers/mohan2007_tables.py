@@ -22,7 +22,7 @@ from armwright.study.papers.mohan2007_runs import (
     JOINTS,
     PERIOD,
     VISIBLE,
-    Track,
+    JointTrack,
     arm,
     forced,
     gained,
@@ -39,7 +39,9 @@ NOTICED = 0.005
 """Radians; what is 'acceptable' is not told."""
 
 CONJECTURE = "a conjecture: the paper does not say how torques are given; either algorithm departs so with this table"
-SMALL = "joints 1, 2 and 4 never err much, and 1 % of that is what the straight lines alone make of the torques"
+REASON_SMALL_ERRORS = (
+    "joints 1, 2 and 4 never err much, and 1 % of that is what the straight lines alone make of the torques"
+)
 
 
 def tabulated(every: float) -> Callable[[float], Array]:
@@ -50,7 +52,7 @@ def tabulated(every: float) -> Callable[[float], Array]:
     return lambda now: np.array(law.torques(Moment(float(now), still, still, mechanism)))
 
 
-def departures(run: Track, share: float = 0.0) -> list[float]:
+def departures(run: JointTrack, share: float = 0.0) -> list[float]:
     """When each joint is off by `NOTICED`, or by this share of its largest error."""
     limits = share * np.max(np.abs(run.error), axis=0) if share else np.full(JOINTS, NOTICED)
     return [round(run.leaves(i, float(limit)), 2) for i, limit in enumerate(limits)]
@@ -65,11 +67,11 @@ def from_tables() -> Part:
         runs = {name: forced(rate(made, given=tabulated(every))) for name, made in FORMULATION.items()}
         theirs, first = [float(x) for x in printed[column]], runs["recursive"]
         rows = f"{column} column, torques as a table every {every:g} s"
-        visible = CONJECTURE if every < 0.1 else f"{CONJECTURE}; {SMALL}"
+        visible = CONJECTURE if every < 0.1 else f"{CONJECTURE}; {REASON_SMALL_ERRORS}"
         findings += [
             compare_each("Table 3", f"{rows}: {NOTICED:g} rad off", theirs, departures(first), CONJECTURE),
             compare_each("Table 3", f"{rows}: 1 % of the largest error", theirs, departures(first, VISIBLE), visible),
-            no_longer(every, *runs.values()),
+            is_no_longer(every, *runs.values()),
         ]
         curves += [
             Curve(f"{name}, every {every:g} s", run.t[1:].tolist(), np.abs(run.error[1:, 2]).tolist(),
@@ -80,7 +82,8 @@ def from_tables() -> Part:
     return findings, [Plot("Table 3: joint 3 with torques as a table", "t, s", "rad", curves, y_log=True, note=note)]
 
 
-def no_longer(every: float, recursive: Track, other: Track) -> Finding:
+def is_no_longer(every: float, recursive: JointTrack, other: JointTrack) -> Finding:
+    """Return the finding on a statement that no longer holds."""
     gains = [a - b for a, b in zip(departures(recursive), departures(other), strict=True)]
     what = f"recursive: acceptable for longer, torques as a table every {every:g} s"
     why = "the table decides when the run departs, not the recursion"

@@ -24,6 +24,8 @@ _WEIGHTLESS = """<link name="{}"><inertial><mass value="0"/>
 
 
 class Frax:
+    """frax's functions of one robot, from its URDF."""
+
     def __init__(self, arm: Robot) -> None:
         jax.config.update("jax_enable_x64", True)
         with tempfile.TemporaryDirectory() as folder:

@@ -18,7 +18,7 @@ from armwright.robot import Robot
 
 
 class MuJoCo:
-    """A state is given as it is here; `moved` makes one of MuJoCo of it, in which joints have another order."""
+    """MuJoCo's functions of armwright's states; `moved` converts a state to the joint order of MuJoCo."""
 
     def __init__(self, arm: Robot) -> None:
         self.arm = replace(arm, frames=())  # so that the tool is the only site

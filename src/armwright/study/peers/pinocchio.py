@@ -18,7 +18,7 @@ from armwright.robot import Robot
 
 
 class Pinocchio:
-    """The payload is a body of its own on its joint, so that lumping it is tested too.
+    """Pinocchio's functions of armwright's states; the payload is a separate body, which tests how it is merged.
 
     Links are handed over branch by branch, as its algorithms want them: `configuration`, `rates` and `back` go between
     the order of the robot's coordinates and theirs.
@@ -151,7 +151,7 @@ def _kinds(rows: list[Row]) -> list[tuple[Any, list[Row]]]:
 
 
 def _turned(rows: list[Row]) -> Array:
-    """Where the frame of the link stands on the joint: that of a universal one has its z axis on the second axis."""
+    """Return the frame of the link on the joint; that of a universal joint has its z axis on the second axis."""
     T = np.eye(4)
     for row in rows[1:]:
         T = T @ zero_placement(row.model)
@@ -202,6 +202,6 @@ class Reading:
         return (M + np.triu(M, 1).T)[np.ix_(self.order, self.order)]
 
     def pose(self, q: Array, link: str) -> Array:
-        """Of the frame of a link, seen from the world."""
+        """Return the pose of the frame of a link in the world."""
         pin.framesForwardKinematics(self.model, self.data, self._configuration(q))
         return self.data.oMf[self.model.getFrameId(link, pin.FrameType.BODY)].homogeneous
