@@ -10,10 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from armwright.cli.command import JSON_OPTION
-from armwright.cli.output import console, escape, numbered, show_json, show_notes, show_progress, table
-from armwright.cli.output import report_page as told_of
+from armwright.cli.output import console, escape, numbered, report_page, show_json, show_notes, show_progress, table
 from armwright.pages.report.plot import write
-from armwright.study.papers import PAPERS, Study, lost_findings, study
+from armwright.study.papers import PAPERS, PaperStudy, lost, study
 from armwright.study.papers.finding import TERMINAL_COLUMNS, Verdict, index, tally
 
 _COLOURS = {
@@ -38,14 +37,14 @@ def run_reproduction(
 
     Example: armwright reproduce all
     """
-    good, told, studies = True, {}, list[Study]()
+    good, told, studies = True, {}, list[PaperStudy]()
     for name in PAPERS if paper == "all" else [paper]:
         begin = time.perf_counter()
         with show_progress(f"reproducing {name}"):
             made = study(name)
         path = write(output / f"{made.paper}.html", made.page(), folders=True)
         studies.append(made)
-        gone = lost_findings(made)
+        gone = lost(made)
         good &= not gone
         if json:
             told[name] = _as_data(made, path, [key for key, *_ in gone])
@@ -58,11 +57,11 @@ def run_reproduction(
     if json:
         show_json(told)
     elif leading is not None:
-        told_of(leading, "every paper and its verdicts")
+        report_page(leading, "every paper and its verdicts")
     return good
 
 
-def _as_data(made: Study, path: Path, gone: list[str]) -> dict[str, Any]:
+def _as_data(made: PaperStudy, path: Path, gone: list[str]) -> dict[str, Any]:
     findings = [
         {**asdict(finding), "against": finding.against.value, "verdict": finding.verdict.value}
         for finding in made.findings
@@ -74,7 +73,7 @@ WIDE_TERMINAL = 120
 """Columns of a terminal that has room for every column of a table; else two stand below each other."""
 
 
-def _show(made: Study, seconds: float, path: Path) -> None:
+def _show(made: PaperStudy, seconds: float, path: Path) -> None:
     out = console()
     wide = out.width >= WIDE_TERMINAL
     heads = TERMINAL_COLUMNS if wide else ("what", "expected", "obtained", "verdict")

@@ -1,8 +1,8 @@
 """Mohan and Saha (2007), the answer to the claim: what makes the simulation depart, and whether the recursion helps.
 
-Along the exact motion the linearised one has a largest eigenvalue; errors of any source grow as exp of
-its integral. So it predicts when a run with another tolerance departs. The runs are repeated in single precision and with
-fifty digits, with and without the recursion.
+Along the exact motion the linearised one has a largest eigenvalue; errors of any source grow as exp of its integral.
+So it predicts when a run with another tolerance departs. The runs are repeated in single precision and with fifty
+digits, with and without the recursion.
 """
 
 from __future__ import annotations
