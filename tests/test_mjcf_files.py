@@ -208,7 +208,7 @@ def test_what_may_not_be_attached() -> None:
         main=world(arm(inside='<attach model="other" body="b" prefix=""/>')),
     )
     twice = '<asset><model name="g" file="a.xml"/><model name="g" file="a.xml"/></asset>'
-    refused("a second model called 'g'", main=model(twice), a=model("<worldbody/>"))
+    refused("a second model is called 'g'", main=model(twice), a=model("<worldbody/>"))
     refused(
         "MuJoCo refuses it: .*could not find body 'gone' .*line 1",
         main=attaching('body="gone" prefix=""', "a.xml"),

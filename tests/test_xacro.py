@@ -319,7 +319,7 @@ MISTAKES = {
     '<xacro:property name="a" value="1" default="2"/>': "has value and default; expected one of them",
     '<xacro:property name="a" value="1" scope="up"/>': 'scope = "up"; expected "parent" or "global"',
     '<xacro:property name="a" value="1" scope="parent"/>': "outside of any macro",
-    '<xacro:property name="a" value="${a + 1}"/><b c="${a}"/>': "property 'a' is defined by itself (a -> a)",
+    '<xacro:property name="a" value="${a + 1}"/><b c="${a}"/>': "property 'a' refers to itself (a -> a)",
     '<xacro:property name="a" value="${b}"/><xacro:property name="b" value="${a}"/><b c="${a}"/>': "(a -> b -> a)",
     '<xacro:macro name="arm"/><xacro:amr/>': "unknown macro 'amr'; did you mean 'arm'?",
     '<xacro:proprety name="a" value="1"/>': "unknown macro 'proprety'; did you mean 'property'?",

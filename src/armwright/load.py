@@ -1,4 +1,4 @@
-"""Finding a robot: by the name of a packaged one, or in a file."""
+"""Robots loaded by the name of a packaged one, or from a file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TREES = (".urdf", ".xacro", ".xml")
 READERS = (".toml", *TREES)
 
 MOST_STRAIGHTENED = 1e-3
-"""Radians: a bend that is larger was meant."""
+"""The largest `straighten`, rad; a larger bend is intentional."""
 
 MODELLED = ("missing inertia",)
-"""What a packaged file accepts without a word: a point is a body that somebody chose."""
+"""Problems that a packaged file accepts without a warning: a point mass is a modelling choice."""
 
 
 def packaged() -> list[str]:
-    """The names of the packaged robots."""
+    """Return the names of the packaged robots."""
     files = resources.files("armwright.model").joinpath("library").iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
@@ -46,23 +46,23 @@ def load(
     straighten: float = 0.0,
     actuators: str | Path | None = None,
 ) -> Robot:
-    """A packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
+    """Return a packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
 
-    A tree of links is taken whole, joints in the order of the file (of URDF in Pinocchio's: depth first, branches by
-    the names of their joints); with `base` only what hangs on that link, with `tip` only the chain from the base to
-    that link, or to each of several. Joints named in `locked` stand still at that position; branches beside chains are
-    locked at zero where nothing else is said, and what they weigh is carried by the link they sit on. Every link of the
-    file is one of the robot's `frames`. If `floating`, the base is carried by a free joint called `root_joint`;
-    a TOML file has its body as `base_link`.
-    Nothing of a file is straightened, but angles that are within `straighten` (radians, at most 1e-3) of a right angle
-    and axes within it of parallel are made so, if asked for.
+    A tree of links is loaded whole, with joints in the order of the file (of URDF in Pinocchio's: depth first, branches
+    by the names of their joints). `base` selects the part below a link, `tip` the chain to a link, or to each of
+    several. Joints in `locked` are fixed at that position (rad or m). Branches beside chains are fixed at zero by
+    default; the link that carries a branch has its weight. Every link of the file is one of the robot's `frames`. With
+    `floating`, a free joint `root_joint` carries the base; a TOML file has its body as `base_link`.
 
-    `packages` says where the packages are that a xacro file names, or that meshes are in. Meshes are not opened; one
-    outside of the model's folder is an error (`armwright.model.meshes` has the rules), unless `visuals` is False: then
-    what a viewer shows is left out. `mappings` are the arguments of a xacro file, as xacro has them: {"prefix":
-    "left_", "joints": 6}. `actuators` is a file that says which motor and gearbox each joint has, as [actuators] does
-    in the file of a robot (docs/sizing.md). Warns of everything that looks wrong, and where a chain could as well end
-    in another link.
+    Angles within `straighten` (rad, at most 1e-3) of a right angle become right angles, and axes within it of parallel
+    become parallel. By default nothing is straightened.
+
+    `packages` maps packages to folders, for xacro files and meshes. Meshes are not opened; one outside of the model's
+    folder is an error (`armwright.model.meshes` has the rules), unless `visuals` is False, which skips shapes.
+    `mappings` are the arguments of a xacro file: {"prefix": "left_", "joints": 6}. `actuators` is a file with the motor
+    and gearbox of each joint, as in [actuators] of a robot file (docs/sizing.md).
+
+    Raises a ModelError for an invalid file. Warns of suspicious numbers, and of other possible ends of a chain.
     """
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
@@ -90,7 +90,7 @@ def load(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What is taken out of a tree of links."""
+    """The part of a tree of links to load."""
 
     base: str | None
     tip: str | Sequence[str] | None
@@ -123,7 +123,7 @@ def _packaged(name: str, floating: bool | None) -> Robot:
 
 
 def _assembled(read: toml.RobotFields, folder: Path) -> Robot:
-    """The robot of a TOML file, with the actuators that it names."""
+    """Return the robot of a TOML file, with its actuators."""
     robot = Robot.from_fields(replace(read, actuators=None))
     if read.actuators is None:
         return robot
@@ -161,7 +161,7 @@ def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bo
 
 
 def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Mapping[str, str | float] | None) -> Tree:
-    """The links of a URDF, xacro or MJCF file. Their readers are loaded when one is read."""
+    """Return the links of a URDF, xacro or MJCF file. The readers are imported when needed."""
     from armwright.model import urdf, xml  # noqa: PLC0415
 
     if path.suffix.lower() == ".xacro":
@@ -178,7 +178,7 @@ def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Map
 
 
 def _from_tree(tree: Tree, file: str, chosen: _Chosen) -> Robot:
-    """The robot in a tree, or a part of it."""
+    """Return the robot in a tree, or a part of it."""
     from armwright.model.tree_selection import select  # noqa: PLC0415
 
     picked = select(tree, **vars(chosen))
@@ -194,7 +194,7 @@ def _from_tree(tree: Tree, file: str, chosen: _Chosen) -> Robot:
 
 
 def _closed(robot: Description, tree: Tree) -> Description:
-    """The robot with the loops of a tree, as far as both links are parts of it that move against each other."""
+    """Return the robot with the loops of a tree whose two links are parts of it that move against each other."""
     from armwright.model.loop_tables import loop_from_tree  # noqa: PLC0415
 
     loops = [found for loop in tree.loops if (found := loop_from_tree(robot, loop)) is not None]

@@ -1,1 +1,1 @@
-"""From a description a person writes to the canonical chain, and back."""
+"""Descriptions of robots: read from files, brought to canonical frames and SI units, checked and written."""

@@ -1,4 +1,4 @@
-"""The bodies of a tree of links put together: links welded to what carries them, joints that move between."""
+"""The bodies of a tree of links: links welded to their carriers, and the joints that move between them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ if TYPE_CHECKING:
     from armwright.model.tree import Tree, TreeJoint
 
 ROOT_JOINT = "root_joint"
-"""What carries a floating base, as Pinocchio calls it."""
+"""The joint of a floating base, named as in Pinocchio."""
 
 
 MIN_COMPENSATED_SHARE = 2.0**-40
-"""The least compensated mass of a group, as a part of its bodies': their sum may be zero where their moment is not."""
+"""The least compensated mass of a group, relative to the sum of its absolute masses, so that a moment without a force
+has a mass."""
 
 MULTI_FREEDOM_TYPES = {"floating": "free", "planar": "planar", "ball": "ball"}
-"""Joints of several freedoms, by what `freedoms.rows_of` calls them."""
+"""Joint types with several freedoms in files, and their names in `joint_types.freedoms_of`."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinkPlace:
-    """The body that a link belongs to, -1 for the base, and where its frame is in that of the body's first link."""
+    """The body of a link (-1 for the base), and the pose of the link in the frame of the body's first link."""
 
     body: int
     pose: Array
@@ -46,7 +47,7 @@ class LinkPlace:
 
 @dataclass(eq=False)
 class _MovingBody:
-    """A joint that moves, None for a free one before the root, and the links that move with it."""
+    """A moving joint, None for the free joint before the root, and the links that move with it."""
 
     joint: TreeJoint | None
     name: str
@@ -56,7 +57,7 @@ class _MovingBody:
 
 
 class Assembly:
-    """What hangs on a link of a tree, where only the joints in `moving` move and the others stand at `values`."""
+    """The bodies below a link of a tree: joints in `moving` move, the others are fixed at `values`."""
 
     def __init__(self, tree: Tree, base: str, moving: set[str], values: Mapping[str, float], floating: bool) -> None:
         self.tree, self.base = tree, base
@@ -86,12 +87,14 @@ class Assembly:
 
     @property
     def only_leaf(self) -> str | None:
-        """The first link of the last body of a chain; None where there are branches."""
+        """The first link of the last body of a chain; None where the tree branches."""
         leaf = only_leaf([body.parent for body in self.bodies])
         return None if leaf is None else self.bodies[leaf].name
 
     def described(self, leaders: Mapping[str, Mimic], ends: Sequence[str], straighten: float) -> Description:
-        """The robot in canonical frames, whose tool stands in the only one of `ends`; of several none is its tip."""
+        """Return the robot in canonical frames. Its tool is in the only one of `ends`; with several
+        ends it has no tip.
+        """
         table = canonical_tree(self.placed, straighten)
         joints, followers = split_followers([
             row
@@ -136,7 +139,7 @@ class Assembly:
         )
 
     def _joint(self, joint: TreeJoint | None, leaders: Mapping[str, Mimic], row: Placement) -> JointModel:
-        """A joint of a file at its place, but for its kind."""
+        """Return a joint of the file in its canonical place; its type follows later."""
         placed = JointModel(ROOT_JOINT, "", row.alpha, row.a, row.d, row.theta, gamma=row.gamma, y=row.y, z=row.z)
         if joint is None:
             taken = any(body.joint and body.joint.name == ROOT_JOINT for body in self.bodies)
@@ -152,7 +155,7 @@ class Assembly:
 
 
 def _with_drive(joint: TreeJoint | None, freedoms: Sequence[JointModel]) -> Sequence[JointModel]:
-    """The freedoms of a joint that has several, each with its friction, rotor and spring."""
+    """Return the freedoms of a joint with several, each with the friction, rotor and spring of the joint."""
     if joint is None or joint.kind not in MULTI_FREEDOM_TYPES:
         return freedoms
     rest = joint.spring_rest if len(joint.spring_rest) > 1 else joint.spring_rest * len(freedoms)
@@ -166,7 +169,7 @@ def _with_drive(joint: TreeJoint | None, freedoms: Sequence[JointModel]) -> Sequ
 
 
 def _welded_body(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
-    """Links that move together as one, in the frame of the first."""
+    """Return links that move together as one link, in the frame of the first."""
     bodies = [_body_in_frame(link, T) for link, T in welded if link.mass or np.any(link.inertia)]
     visuals = tuple(visual.moved(T) for link, T in welded for visual in link.visuals)
     if not bodies:
@@ -188,7 +191,7 @@ def _welded_body(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
 
 
 def _body_in_frame(link: LinkModel, T: Array) -> Link:
-    """A body seen from a frame in which its own frame is T."""
+    """Return the body of a link whose frame has the pose T."""
     R = T[:3, :3]
     com = R @ np.asarray(link.com) + T[:3, 3]
     inertia = R @ np.asarray(link.inertia) @ R.T

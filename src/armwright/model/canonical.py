@@ -1,15 +1,18 @@
-"""Joints placed anywhere, as URDF and MJCF have them, in canonical frames: on common normals, and never far away.
+"""Canonical frames for joints placed anywhere, as in URDF and MJCF.
 
-z_i lies on the axis of joint i and x_i on the common normal with the axis of one joint beyond it, so that most of what
-leads from a frame to the next is zero (modified DH; Khalil and Kleinfinger 1986 where a link has several children).
-Where that normal is far away, as that of nearly parallel axes is, the frame stays near the link with x_i along the
-normal's direction, and p has a second entry (Hayati). Where the choice is free it is made for zeros: the first frame
-and those of leaves stand where their joint leaves nothing to add, parallel axes have their normal where the last one
-ended, a prismatic axis goes through the frame before it, a leaf is turned for zeros of its centre of mass. Ball and
-free joints keep the frame of the file, in whose axes they move.
+z_i lies on the axis of joint i. x_i lies on the common normal with the axis of one joint after it. Most entries of the
+placements are then zero: modified DH; Khalil and Kleinfinger 1986 where a link has several children.
 
-Every frame is found in the frame that the file has for its link, and every placement from two neighbours: nothing is
-summed up along the tree, so nothing is lost along it.
+Nearly parallel axes have a distant common normal. The frame then stays near the link, x_i has the direction of the
+normal, and p has a second entry (Hayati). A free choice is made for zeros:
+
+- the first frame and the frames of leaves need no offset of their joint
+- parallel axes have their normal where the last one ended
+- a prismatic axis passes through the frame before it
+- a leaf is turned for zeros of its centre of mass
+
+Ball and free joints keep the frame of the file, in whose axes they move. Each frame is computed in the file's frame of
+its link, each placement from two neighbours. No sums along the tree lose digits.
 """
 
 from __future__ import annotations
@@ -29,18 +32,18 @@ from armwright.model.records import LinkModel
 from armwright.model.transforms import Transform, cos_sin
 
 MAX_NORMAL_RATIO = 2.0
-"""Distances of two joints: no farther along their axes their common normal has the frame."""
+"""The largest offset of a common normal along the axes, relative to the distance of the joints."""
 
 MAX_COORDINATE = 1e6
-"""Metres: beyond, distances lose the digits that matter."""
+"""The largest coordinate of a joint, m; beyond it positions lose significant digits."""
 
 MAX_TRIED_CHILDREN = 12
-"""Children of a link whose normals are tried for its frame."""
+"""The number of children of a link whose common normals are tried for its frame."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """From one frame to the next: Rot(z, gamma) Trans(a, y, z) Rot(x, alpha) Rot(z, theta) Trans(z, d)."""
+    """The transform to the next frame: Rot(z, gamma) Trans(a, y, z) Rot(x, alpha) Rot(z, theta) Trans(z, d)."""
 
     gamma: float = 0.0
     a: float = 0.0
@@ -53,9 +56,9 @@ class Placement:
 
 @dataclass(frozen=True)
 class CanonicalTree:
-    """A row for each joint, the links in the frames they lead to, and where it all stands.
+    """The placements of all joints, and the links in the frames after them.
 
-    `base` is frame 0 in that of the base, `own` are the frames of the file in the canonical ones.
+    `base` is frame 0 in the frame of the base, `own` are the file's frames of the links in the canonical ones.
     """
 
     base: Transform
@@ -65,9 +68,10 @@ class CanonicalTree:
 
 
 def canonical_tree(joints: Sequence[FileJoint], straighten: float = 0.0) -> CanonicalTree:
-    """The same tree in canonical frames.
+    """Return the same tree in canonical frames.
 
-    Angles that are within `straighten` of a right angle, and axes within it of parallel, are made so.
+    Angles within `straighten` (radians) of a right angle become right angles; axes within it of parallel become
+    parallel.
     """
     if not all(np.abs(joint.placement).max() < MAX_COORDINATE for joint in joints):
         raise ModelError(
@@ -80,7 +84,7 @@ def canonical_tree(joints: Sequence[FileJoint], straighten: float = 0.0) -> Cano
 
 
 class _FrameSearch:
-    """The canonical frames, each in the frame that the file has for its link, and what leads from one to the next."""
+    """The canonical frames, each in the file's frame of its link, and the placements between them."""
 
     def __init__(self, joints: Sequence[FileJoint], straighten: float) -> None:
         self.within = max(ROUNDING_TOLERANCE, straighten)
@@ -101,7 +105,7 @@ class _FrameSearch:
             self.rows.append(Placement() if i == first else self._row(inverse(before) @ self.frames[i]))
 
     def _length(self) -> float:
-        """How far the farthest joint is, along the links between."""
+        """Return the length of the longest chain of links, m."""
         lengths = list[float]()
         for joint in self.joints:
             start = self.origin if joint.parent < 0 else np.zeros(3)
@@ -110,7 +114,7 @@ class _FrameSearch:
         return max(lengths)
 
     def _frame(self, i: int, before: Array | None) -> Array:
-        """The frame of link i; `before` is that of its parent at q = 0, None where that one may stand in this one."""
+        """Return the frame of link i; `before` is its parent's at q = 0, or None if the two may coincide."""
         joint = self.joints[i]
         if joint.kind not in SINGLE_TYPES:
             return np.eye(4) if joint.kind != "planar" else _frame(_link_axis(joint.z, None), joint.z, np.zeros(3))
@@ -125,7 +129,7 @@ class _FrameSearch:
         return ways[0] if len(beyond) == 1 else min(ways, key=lambda F: self._spread(F, beyond))
 
     def _start(self, joint: FileJoint, before: Array | None, beyond: Sequence[int]) -> Array:
-        """A point of the axis from which little leads to the frame before."""
+        """Return the point of the axis with the simplest placement from the frame before."""
         if before is None:
             return self.joints[beyond[0]].placement[:3, 3] if joint.prismatic and beyond else np.zeros(3)
         if joint.prismatic:
@@ -134,7 +138,7 @@ class _FrameSearch:
         return t * joint.z if abs(t) <= self.length else np.zeros(3)
 
     def _towards(self, z: Array, start: Array, stay: Array, child: FileJoint) -> Array:
-        """The frame on the common normal with the axis of a child; if that is far away, beside the start."""
+        """Return the frame on the common normal with the axis of a child, or at `start` if that normal is distant."""
         point, f = child.line
         across, apart = np.cross(z, f), point - start
         sine = float(np.linalg.norm(across))
@@ -156,7 +160,7 @@ class _FrameSearch:
         return _frame(x, z, foot if fits else start)
 
     def _spread(self, F: Array, beyond: Sequence[int]) -> int:
-        """About how many operations it takes to get from a frame to those of several children."""
+        """Return an estimate of the operations from a frame to those of several children."""
         operations, back = 0, inverse(F)
         for c in beyond:
             child = self.joints[c]
@@ -168,7 +172,7 @@ class _FrameSearch:
         return operations
 
     def _row(self, M: Array) -> Placement:
-        """What leads from one frame to the next."""
+        """Return the placement for a transform between two frames."""
         x, y, _ = M[:3, 2]
         gamma = 0.0 if max(abs(x), abs(y)) <= self.within else self._angle(x * math.copysign(1.0, -y), abs(y))
         N = _about_z(-gamma) @ M
@@ -185,13 +189,13 @@ class _FrameSearch:
         return Placement(gamma, a, y, z, alpha, theta, d)
 
     def _angle(self, sine: float, cosine: float) -> float:
-        """The angle of these, right angles exactly."""
+        """Return the angle of a sine and a cosine; right angles are exact."""
         if abs(sine) <= self.within:
             return 0.0 if cosine > 0 else math.pi
         return math.copysign(math.pi / 2, sine) if abs(cosine) <= self.within else math.atan2(sine, cosine)
 
     def _turned(self, i: int, F: Array, before: Array | None) -> Array:
-        """The frame of a leaf turned about its axis, for a centre of mass without y or no product xy, if it pays."""
+        """Return the frame of a leaf, turned about its axis if a zero of its body saves operations."""
         body, planar = self.joints[i].body, self._planar(i)
         turned = link_in_frame(body, inverse(F))
         (xx, xy, _), (_, yy, _), _ = turned.inertia
@@ -202,7 +206,7 @@ class _FrameSearch:
         return min(ways, key=lambda way: self._cost(way, body, before, planar))
 
     def _cost(self, F: Array, body: LinkModel, before: Array | None, planar: bool) -> int:
-        """The operations that depend on how the frame of a leaf is turned."""
+        """Return the operations that depend on the turn of a leaf's frame about its axis."""
         link = link_in_frame(body, inverse(F))
         offset = before is not None and self._row(inverse(before) @ F).theta % (math.pi / 2) != 0
         entries = [x != 0 and body.mass != 0 for x in link.com]
@@ -212,7 +216,7 @@ class _FrameSearch:
         return offset + COM_OPERATIONS[sum(entries)] + PRODUCT_OPERATIONS * sum(x != 0 for x in (xy, xz, yz))
 
     def _planar(self, i: int) -> bool:
-        """Whether a link turns about one direction only, whatever moves."""
+        """Return whether a link turns about a single direction in every position."""
         turning = self.joints[i].z
         while i >= 0:
             joint = self.joints[i]
@@ -225,23 +229,23 @@ class _FrameSearch:
 
 
 COM_OPERATIONS = (0, 18, 33, 45)
-"""Operations of Newton and Euler's recursion for a centre of mass that has no, one, two or three entries."""
+"""Operations of the Newton-Euler recursion for a centre of mass with zero, one, two or three entries."""
 
 PLANAR_COM_OPERATIONS = 5
-"""The same for x or y where all axes are parallel."""
+"""Operations for an entry x or y of the centre of mass where all axes are parallel."""
 
 PRODUCT_OPERATIONS = 8
 """Operations for a product of inertia."""
 
 GAMMA_OPERATIONS = 18
-"""Operations for a gamma that is no right angle."""
+"""Operations for a gamma that is not a right angle."""
 
 OFFSET_OPERATIONS = 6
 """Operations for an entry of p."""
 
 
 def _chain_lengths(joints: Sequence[FileJoint]) -> list[int]:
-    """How many joints are on the longest way out from each, itself included."""
+    """Return the number of joints on the longest chain that starts with each joint."""
     sizes = [1] * len(joints)
     for i in reversed(range(len(joints))):
         if (parent := joints[i].parent) >= 0:
@@ -250,9 +254,9 @@ def _chain_lengths(joints: Sequence[FileJoint]) -> list[int]:
 
 
 def _nearest_point(before: Array, z: Array) -> float:
-    """Where, along the axis z through the origin, little leads to the frame before.
+    """Return the coordinate along z of the point with the simplest placement from the frame before.
 
-    That is in its plane of x and y, or, where the axis is across its z, at the common normal with it.
+    It lies in that frame's xy plane, or on the common normal if the two axes are nearly perpendicular.
     """
     w, b = before[:3, 2], before[:3, 3]
     cosine = float(z @ w)
@@ -263,7 +267,7 @@ def _nearest_point(before: Array, z: Array) -> float:
 
 
 def _x_without_theta(before: Array | None, z: Array) -> Array:
-    """The x that needs no theta: that of the frame before, turned by gamma."""
+    """Return the x axis that needs no theta: that of the frame before, turned by gamma."""
     if before is None:
         return _any_normal(z)
     if abs(before[:3, 0] @ z) <= ROUNDING_TOLERANCE:
@@ -273,7 +277,9 @@ def _x_without_theta(before: Array | None, z: Array) -> Array:
 
 
 def _link_axis(z: Array, x: Array | None) -> Array:
-    """The axis of the link's own frame nearest to x that is normal to z, so that zeros of its inertia stay; else x."""
+    """Return the axis of the file's frame that is normal to z and nearest to x, to keep zeros of the
+    inertia; else x.
+    """
     nearest = _any_normal(z) if x is None else x
     axes = [sign * axis for axis in np.eye(3) for sign in (1, -1)]
     fitting = [axis for axis in axes if abs(axis @ z) <= ROUNDING_TOLERANCE]
@@ -281,7 +287,7 @@ def _link_axis(z: Array, x: Array | None) -> Array:
 
 
 def _any_normal(z: Array) -> Array:
-    """The unit vector that is normal to z and closest to an axis."""
+    """Return the unit vector normal to z in the plane of z and a coordinate axis."""
     return normal_to(z, np.eye(3)[int(np.argmin(np.abs(z)))] + 0.0)
 
 

@@ -1,7 +1,7 @@
-"""Robots that share their code: the same one with another payload, tool, gravity or mounting.
+"""Robots that share compiled code: they differ in payload, tool, gravity or mounting alone.
 
-What they hold, how it is held and where down is are numbers of what is compiled: the body at the tip with what it
-holds, and gravity as the base sees it. A robot that holds nothing and stands upright on the ground has them folded in.
+The body at the tip (with its payload) and the gravity in the frame of the base are inputs of the compiled code. For an
+upright robot without payload they are constants.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from armwright.model.robot_parameters import BASE_GRAVITY, TIP_BODY
 from armwright.model.transforms import IDENTITY_TRANSFORM
 
 COMMON_GRAVITIES = (EARTH_GRAVITY, (0.0, 0.0, -9.80665), (0.0, 0.0, 0.0))
-"""Gravity that most robots are under."""
+"""Gravities that are compiled in as constants."""
 
 
 class SharedCode(NamedTuple):
-    """The robot whose code is used, those of its parameters that are open, and their numbers.
+    """The robot whose code is used, the names of its runtime parameters, and their values.
 
-    `lifted` is the potential energy that the place of the base adds.
+    `lifted` is the potential energy due to the position of the base, J.
     """
 
     robot: Description
@@ -30,9 +30,9 @@ class SharedCode(NamedTuple):
 
 
 def shared_code(robot: Description, vary: tuple[str, ...] = (), moved: bool = True) -> SharedCode:
-    """What a robot shares its code with; nobody where what `vary` names is among what would be open.
+    """Return the robot whose compiled code serves `robot`: itself if `vary` names a parameter that sharing would need.
 
-    Unless it may be `moved`, base and tool stay where they are: a law may look at them.
+    With `moved`, base and tool are set to identity; a law that reads them needs `moved=False`.
     """
     moved = moved and not robot.balls
     held = robot.payload is not None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _merged_pair(one: Link, two: Link) -> Link:
-    """Two bodies fixed to each other."""
+    """Return two bodies fixed to each other as one."""
     mass = one.mass + two.mass
     com = (one.moment + two.moment) * (1 / mass) if mass else one.com
     inertia = one.inertia + two.inertia
@@ -23,5 +23,5 @@ def _merged_pair(one: Link, two: Link) -> Link:
 
 
 def composite(parts: list[Link]) -> Link:
-    """Any number of bodies fixed to each other, as one."""
+    """Return bodies fixed to each other as one."""
     return reduce(_merged_pair, parts)

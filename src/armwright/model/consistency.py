@@ -34,7 +34,7 @@ def check_finite(robot: Description) -> None:
 
 
 def check_springs(robot: Description) -> None:
-    """A ball has one spring for all of its rotation, which is straight."""
+    """Raise a ModelError if a joint of several freedoms has springs that one joint cannot have."""
     rows = robot.rows
     for ball in robot.balls:
         own = rows[ball.joint : ball.joint + ball.freedoms]
@@ -51,7 +51,7 @@ def check_springs(robot: Description) -> None:
 
 
 def check_tree(robot: Description) -> None:
-    """Parents before their children, and everything that stands on a link on one that is there."""
+    """Raise a ModelError if a parent, the tip, a frame or a joint of several freedoms does not fit the links."""
     count = len(robot.links)
     if len(robot.parents) != count or any(not -1 <= parent < i for i, parent in enumerate(robot.parents)):
         raise ModelError(
@@ -73,7 +73,7 @@ def check_tree(robot: Description) -> None:
 
 
 def check_names(rows: Sequence[JointModel]) -> None:
-    """Where joints follow others by name, a name means one joint."""
+    """Raise a ModelError if two joints share a name, since followers refer to joints by name."""
     twice = sorted(name for name, count in Counter(row.name for row in rows).items() if count > 1)
     if twice:
         raise ModelError(
@@ -82,6 +82,7 @@ def check_names(rows: Sequence[JointModel]) -> None:
 
 
 def check_mimics(robot: Description) -> None:
+    """Raise a ModelError if a follower refers to an unknown joint, or has an invalid factor, offset or curve."""
     leaders = {joint.name: joint for joint in robot.joints}
     if any(joint.mimic for joint in robot.joints):
         raise ModelError(f"robot {robot.name!r}: a joint that follows another one belongs into followers")

@@ -43,9 +43,9 @@ Where = Callable[[int, str | None], str]
 
 @dataclass(frozen=True)
 class DHTable:
-    """A DH table made canonical; `ends` lead from the frame of each link to the frame of its row.
+    """A DH table in canonical form; `ends` are the frames of the rows in the frames of their links.
 
-    `written` are its rows as they were. `names` finds the links by what a table calls them.
+    `written` are the rows in their convention. `names` finds links by the names in the table.
     """
 
     joints: tuple[JointModel, ...]
@@ -58,8 +58,8 @@ class DHTable:
 
 
 FIRST_AXIS_FRAME: Transform = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
-"""The frame of a link on a universal joint that has z on its first axis and x on its second, seen from its canonical
-frame, which has z on the second."""
+"""The frame of a link on a universal joint with z on the first axis and x on the second, in its canonical frame, which
+has z on the second."""
 
 
 def read_table(
@@ -72,8 +72,8 @@ def read_table(
 ) -> DHTable:
     """Read, check and convert the rows; `where(row, key)` names a place for error messages.
 
-    `places` is where meshes may be; by default around the working directory. `base` is what is written of the base: if
-    it floats, it becomes the first link, on a free joint.
+    `places` finds meshes, by default around the working directory. `base` is the body of the base. If it floats, it
+    becomes the first link, on a free joint.
     """
     readers = [Reader(row, _place_of(i, row, where)) for i, row in enumerate(rows)]
     read = [read_joint(reader, i, convention) for i, reader in enumerate(readers)]
@@ -121,7 +121,7 @@ def read_table(
 
 
 def check_rows(rows: object, convention: object) -> None:
-    """A table of rows in a convention that there is."""
+    """Raise an error unless `rows` is a sequence of mappings and `convention` a known one."""
     if not isinstance(convention, str) or convention not in DH_CONVENTIONS:
         raise unknown("DH convention", convention, DH_CONVENTIONS)
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Sequence):
@@ -139,7 +139,7 @@ def _place_of(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[
 
 
 def _reverse_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends: list[Transform]) -> None:
-    """Turn z_i round, by half a turn about x_i, so that the joint counts the other way; frame i+1 turns back."""
+    """Turn z_i half a turn about x_i, so that the joint variable changes sign; frame i+1 turns back."""
     joint, link = joints[i], links[i]
     joints[i] = replace(joint, alpha=_half_turn(joint.alpha), theta=_reverse(joint.theta), d=_reverse(joint.d))
     xx, yy, zz, xy, xz, yz = tensor_entries(link.inertia)
@@ -157,14 +157,14 @@ def _reverse_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends
 
 
 def _on_second_axis(link: LinkModel) -> LinkModel:
-    """A body on a universal joint, written with z on the first axis, in the canonical frame: z on the second one."""
+    """Return a body on a universal joint in the canonical frame (z on the second axis) from one with z on the first."""
     (x, y, z), (a, b, c), (xx, yy, zz, xy, xz, yz) = link.com, link.compensated_com, tensor_entries(link.inertia)
     turned, visuals = tensor((yy, zz, xx, yz, xy, xz)), tuple(visual.moved(FIRST_AXIS_FRAME) for visual in link.visuals)
     return replace(link, com=(y, z, x), compensated_com=(b, c, a), inertia=turned, visuals=visuals)
 
 
 def _from_first_axis(joint: JointModel) -> JointModel:
-    """A joint placed in the frame FIRST_AXIS, placed in the frame around that."""
+    """Return a joint placed in the frame FIRST_AXIS_FRAME, placed in the frame around it."""
     (ca, sa), (cg, sg) = cos_sin(joint.alpha), cos_sin(joint.gamma)
     across = math.hypot(cg * sa, ca)  # how far its z axis is from the z axis of the outer frame
     alpha, gamma = 0.0 - math.atan2(across, sg * sa), math.atan2(cg * sa, ca) if across else 0.0

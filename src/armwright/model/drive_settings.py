@@ -1,4 +1,4 @@
-"""A robot with other drives: friction, limits and rotors given for all joints at once, one by one, or by name."""
+"""Changes of the drives of a robot: friction, limits, rotors and springs, for all joints, by order or by name."""
 
 from __future__ import annotations
 
@@ -64,22 +64,23 @@ DRIVE_READERS: dict[str, tuple[str, Callable[[Reader, JointModel], Any]]] = {
     "velocity": ("max_velocity", _limit_reader("velocity", "rad/s or m/s")),
     "torque": ("max_torque", _limit_reader("torque", "N m or N")),
 }
-"""Of what can be given: the field of a joint it is, and how it is read."""
+"""For each argument the field of a joint that it sets, and its reader."""
 
 
 ZERO_FOR_BALLS = ("viscous", "coulomb", "spring_stiffness", "rotor_inertia")
-"""Fields of which a zero for all joints is meant for the freedoms of balls, too: a robot without friction has none."""
+"""Fields for which a zero for all joints also holds for ball, free and planar joints: a robot without friction has
+none."""
 
 LIMITS_FOR_BALLS = ("max_velocity", "max_torque")
-"""Fields of which one value for all joints is meant for the freedoms of balls, too."""
+"""Fields for which one value for all joints also holds for ball, free and planar joints."""
 
 
 def with_drives(robot: AnyDescription, where: str, **given: Any) -> AnyDescription:
-    """The robot with the given numbers of its joints; what is not given, or not named, stays as it is.
+    """Return the robot with new values for its joints; joints and quantities that are not named keep theirs.
 
-    Each is one value for all joints that move by themselves, a list with one for each, or a mapping by name, in which
-    followers may stand too. The freedoms of balls have no limits of position, and one value for all is meant for them
-    only where it limits speed or torque: in a list they may have None.
+    A value is one number for all independent joints, a list with one for each, or a mapping by name, which may name
+    followers. Ball, free and planar joints have no position limits. A single value applies to them only if it limits
+    speed or torque; their entries in a list may be None.
     """
     changes: dict[str, dict[str, Any]] = {}
     for key, value in given.items():
@@ -103,13 +104,13 @@ def with_drives(robot: AnyDescription, where: str, **given: Any) -> AnyDescripti
 
 
 def _reader(key: str, value: Any, joint: JointModel, where: str) -> Reader:
-    """One number of a joint, which may be a text with its unit."""
+    """Return a reader of one value of a joint, which may be a text with its unit."""
     kinds = {key: {**drive_quantities(not joint.prismatic), "rotor_inertia": INERTIA}.get(DRIVE_READERS[key][0])}
     return Reader(table_in_si({key: value}, kinds, SI, lambda _key: where), lambda _key: where)
 
 
 def _by_name(robot: Description, where: str, key: str, value: Any, without: Sequence[str]) -> dict[str, Any]:
-    """The value of each joint that is meant; those `without` are not meant by one value for all."""
+    """Return the value of each joint by name; a single value does not apply to the joints `without`."""
     names = [joint.name for joint in robot.joints]
     if isinstance(value, Mapping):
         known = [row.name for row in robot.rows]
@@ -131,7 +132,7 @@ def _by_name(robot: Description, where: str, key: str, value: Any, without: Sequ
 
 
 def _is_pair(value: Sequence[Any]) -> bool:
-    """Whether it is one range for all joints, and not a list of ranges."""
+    """Return whether a value is one range for all joints, not a list of ranges."""
     return len(value) == 2 and not any(
         (isinstance(x, Sequence | np.ndarray | memoryview) and not isinstance(x, str)) or x is None for x in value
     )

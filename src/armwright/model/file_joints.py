@@ -1,4 +1,4 @@
-"""Joints as a file places them, and the same with nearly right angles made right."""
+"""Joints as a file places them, optionally with nearly right angles made exact."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from armwright.model.xml import roll_pitch_yaw, rotation_xyz
 
 @dataclass(frozen=True)
 class FileJoint:
-    """A joint and its link as a file has them.
+    """A joint and its link as in a file.
 
-    `placement` leads from the frame of the parent, by its number or -1 for the base, to this link's frame at q = 0; the
-    axis is in this frame and goes through its origin. `body` is in this frame too. `kind` is revolute, prismatic,
-    planar, ball or free.
+    `placement` is the frame of the link at q = 0 in the frame of its parent (a number, -1 for the base). The axis
+    passes through the origin of the link's frame, in which `body` is given too. `kind` is revolute, prismatic, planar,
+    ball or free.
     """
 
     placement: Array
@@ -33,6 +33,7 @@ class FileJoint:
 
     @property
     def prismatic(self) -> bool:
+        """True for a translation."""
         return self.kind == "prismatic"
 
     @property
@@ -48,10 +49,9 @@ class FileJoint:
 
 
 def normal_to(z: Array, across: Array) -> Array:
-    """The unit vector along `across` that is normal to z to the last digit.
+    """Return the unit vector along `across`, orthogonal to z to rounding.
 
-    Where axes nearly coincide, their distance is a small difference: what rounding has left of it along z is large once
-    the length is one. So it is taken away from the unit vector, twice.
+    The direction of a short difference has a large relative error along z. Two projections remove it.
     """
     x: Array = across / np.linalg.norm(across)
     for _ in range(2):
@@ -61,7 +61,7 @@ def normal_to(z: Array, across: Array) -> Array:
 
 
 def straightened(joints: Sequence[FileJoint], within: float) -> list[FileJoint]:
-    """The joints with angles that are nearly right, and axes that are nearly parallel or normal to others, made so."""
+    """Return the joints with nearly right angles made right, and nearly parallel or normal axes made so."""
     found = list[FileJoint]()
     for joint in joints:
         T, axis = np.array(joint.placement), rounded_zeros(joint.z, within)
@@ -81,7 +81,7 @@ def _right_angle(angle: float, within: float) -> float:
 
 
 def _straight_placement(joint: FileJoint, z: Array, within: float) -> Array:
-    """A placement turned as little as makes its axis parallel to z, or normal to it, if it nearly is."""
+    """Return a placement with its axis made parallel or normal to z by the smallest turn, if it nearly is."""
     f = joint.line[1]
     along = float(f @ z)
     if np.linalg.norm(np.cross(z, f)) <= within:

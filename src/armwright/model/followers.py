@@ -25,10 +25,10 @@ from armwright.model.description import AnyDescription
 
 
 def split_followers(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[JointModel, ...]]:
-    """The joints before all links as those that move by themselves and their followers.
+    """Return the independent joints and the followers of a sequence of joints.
 
-    One that follows a follower follows the joint which that one follows. A joint goes no further and no faster than
-    its followers can.
+    A follower of a follower follows the independent joint at the end of the chain. Limits of position and speed of
+    followers also limit the joints that they follow.
     """
     follows = {row.name: row.mimic for row in rows if row.mimic is not None}
     if not follows:
@@ -51,7 +51,7 @@ def split_followers(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...],
 
 
 def _limited_by_followers(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
-    """A joint within the limits of those that follow it; where they leave it nowhere to be, `problems` says so."""
+    """Return a joint limited by its followers; contradictory limits are left for `problems` to report."""
     for follower in followers:
         limits = limits_with_follower(joint.limits, follower)
         if limits is not None and limits[0] < limits[1]:
@@ -63,7 +63,7 @@ def _limited_by_followers(joint: JointModel, followers: Sequence[JointModel]) ->
 
 
 def limits_with_follower(limits: tuple[float, float] | None, follower: JointModel) -> tuple[float, float] | None:
-    """What is left of the limits of a joint by those of its follower."""
+    """Return the intersection of a joint's limits with those that its follower implies."""
     mimic = follower.mimic
     if mimic is None or follower.limits is None or not mimic.factor or mimic.others or mimic.loop or mimic.curve:
         return limits
@@ -72,7 +72,7 @@ def limits_with_follower(limits: tuple[float, float] | None, follower: JointMode
 
 
 def with_followers(robot: AnyDescription, mimics: Mapping[str, Mimic]) -> AnyDescription:
-    """The robot with some of its joints following others."""
+    """Return the robot with some of its joints following others, as `mimics` says by name."""
     led = [*robot.followers, *(replace(j, mimic=mimics[j.name]) for j in robot.joints if j.name in mimics)]
     return replace(
         robot,
@@ -84,7 +84,7 @@ def with_followers(robot: AnyDescription, mimics: Mapping[str, Mimic]) -> AnyDes
 def with_differential(
     robot: AnyDescription, joint: str, terms: Mapping[str, float], offset: float = 0.0
 ) -> AnyDescription:
-    """The robot with a joint at the sum of others times factors, plus an offset: a differential."""
+    """Return the robot with `joint` at the sum of others times factors, plus an offset: a differential."""
     names = [row.name for row in robot.rows]
     moving = [own.name for own in robot.joints]
     if not isinstance(terms, Mapping):

@@ -11,22 +11,22 @@ from armwright.model.records import JointModel, LinkModel
 from armwright.model.transforms import Transform, cos_sin, tensor, tensor_entries, transform, triple
 
 ROUNDING_TOLERANCE = 1e-14
-"""What rounding leaves: sines this small are taken to be zero, and lengths beside those of the robot."""
+"""Sines below this are zero, as are lengths relative to the size of the robot."""
 
 
 TENSOR_TOLERANCE = 1e-14
-"""Of the trace of a tensor: entries this small are taken to be zero."""
+"""Entries of a tensor below this, relative to its trace, are zero."""
 
 
 def inverse(T: Array) -> Array:
-    """Of a transform."""
+    """Return the inverse of a transform (4, 4)."""
     back = np.eye(4)
     back[:3, :3], back[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
     return back
 
 
 def link_in_frame(body: LinkModel, T: Array) -> LinkModel:
-    """A body seen from a frame in which its own frame is T."""
+    """Return a link whose present frame has the pose T in the new one."""
     R, at = T[:3, :3], np.asarray(body.com)
     com = rounded_zeros(R @ at + T[:3, 3], ROUNDING_TOLERANCE * max(np.abs(at).max(), np.abs(T[:3, 3]).max()))
     inertia = R @ np.asarray(body.inertia) @ R.T
@@ -41,12 +41,12 @@ def link_in_frame(body: LinkModel, T: Array) -> LinkModel:
 
 
 def rounded_zeros(x: Array, least: float) -> Array:
-    """What rounding has left where zeros were would be computed with, and cost operations."""
+    """Return x with entries up to `least` set to zero; such rounding errors would cost operations."""
     return np.where(np.abs(x) <= abs(least), 0.0, x)
 
 
 def rounded_transform(T: Array) -> Transform:
-    """A transform as plain numbers, without what rounding has left where zeros and ones were."""
+    """Return a transform as plain numbers, with zeros and ones free of rounding errors."""
     rounded = np.array(T)
     for whole in (-1.0, 0.0, 1.0):
         rounded[:3, :3][np.abs(T[:3, :3] - whole) <= ROUNDING_TOLERANCE] = whole
@@ -55,7 +55,7 @@ def rounded_transform(T: Array) -> Transform:
 
 
 def zero_placement(joint: JointModel) -> Array:
-    """The transform from the frame of the parent to the frame of a joint at q = 0."""
+    """Return the transform from the parent's frame to the joint's frame at q = 0."""
     (ca, sa), (ct, st), (cg, sg) = cos_sin(joint.alpha), cos_sin(joint.theta), cos_sin(joint.gamma)
     turn = np.array([[cg, -sg, 0, 0], [sg, cg, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=float)
     x = np.array([[1, 0, 0, joint.a], [0, ca, -sa, joint.y], [0, sa, ca, joint.z], [0, 0, 0, 1]], dtype=float)

@@ -1,4 +1,4 @@
-"""What is given at frames by their names, in the frames of the links."""
+"""Wrenches at named frames as wrenches on links."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from armwright.model.records import Frame
 def wrenches_on_links(
     robot: Description, wrenches: Mapping[str, ArrayLike], dtype: np.dtype[Any], card: bool = False
 ) -> Array:
-    """Forces and moments (..., 6) at the origins of named frames, in their axes, as one for each link (..., links, 6).
+    """Return wrenches at named frames, in their axes, as one per link, shape (..., links, 6), force before moment.
 
-    What acts on the base moves nothing. On the `card` they are where one of them is.
+    The input arrays have the shape (..., 6). Wrenches on the base have no effect. With `card`, the result is on the GPU
+    if an input is.
     """
     meaning = "force and moment on that frame, in its axes"
     given = {
@@ -36,7 +37,7 @@ def wrenches_on_links(
 
 
 def adjoint(frame: Frame) -> Array:
-    """6 x 6: a wrench at a frame, in its axes, as the same wrench at the link that the frame is fixed to."""
+    """Return the matrix (6, 6) from a wrench at a frame, in its axes, to the same wrench at the frame of its link."""
     T = np.asarray(frame.pose)
     R, (x, y, z) = T[:3, :3], T[:3, 3]
     lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

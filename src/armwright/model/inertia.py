@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from armwright.model.transforms import Tensor
 
 MAX_ASYMMETRY = 1e-9
-"""The part of its largest entry by which the entries of a symmetric tensor may differ, as rotations leave them."""
+"""The largest difference of symmetric entries, relative to the largest entry; rotations leave such errors."""
 
 
 def checked_tensor(what: str, given: Any) -> Tensor:

@@ -1,4 +1,4 @@
-"""Joints of several freedoms as rows of joints of one: what each kind is made of."""
+"""Joint types, and the freedoms that a joint of several is made of."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from armwright.model.records import JointModel
 from armwright.model.transforms import QUARTER_TURN
 
 SINGLE_TYPES = ("revolute", "prismatic")
-"""Joints of one freedom."""
+"""Joint types with one freedom."""
 
 
 def freedoms_of(kind: str, joint: JointModel, pitch: float = 0.0) -> tuple[JointModel, ...]:
-    """The freedoms of a joint of the given kind, placed as `joint` is and named after it.
+    """Return the freedoms of a joint of the given kind, placed as `joint` and named after it.
 
-    revolute, prismatic   about or along z
-    helical               about z, and along z by `pitch` metres per radian
-    cylindrical           about z, and along z
-    universal             about z, then about the x that has turned with it
-    planar                along x and y, then about z; in the axes of the body
-    ball                  about x, y and z; in the axes of the body
-    free                  along and about x, y and z; in the axes of the body
+    | kind                 | freedoms                                                         |
+    |----------------------|------------------------------------------------------------------|
+    | revolute, prismatic  | about or along z                                                 |
+    | helical              | about z, and along z by `pitch` metres per radian                |
+    | cylindrical          | about z, and along z                                             |
+    | universal            | about z, then about the x that has turned with it                |
+    | planar               | along x and y, then about z; in the axes of the body             |
+    | ball                 | about x, y and z; in the axes of the body                        |
+    | free                 | along and about x, y and z; in the axes of the body              |
     """
     if kind in SINGLE_TYPES:
         return (replace(joint, type=kind, kind="", freedom=0),)
@@ -33,7 +35,7 @@ def freedoms_of(kind: str, joint: JointModel, pitch: float = 0.0) -> tuple[Joint
 
 
 def _body_axes(*names: str) -> Callable[[JointModel, float], tuple[JointModel, ...]]:
-    """Freedoms in the axes of the body: those whose names start with w turn."""
+    """Return the maker of freedoms in the axes of the body; names that start with w are rotations."""
 
     def made(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
         types = ["revolute" if name.startswith("w") else "prismatic" for name in names]
@@ -61,7 +63,7 @@ def _universal(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
 
 
 def _next_freedom(joint: JointModel, name: str, type_: str, freedom: int) -> JointModel:
-    """Another freedom of a joint, in the frame of the one before, without limits or drive of its own."""
+    """Return a further freedom of a joint in the frame of the one before, without limits or drive."""
     return JointModel(f"{joint.name}.{name}", type_, 0.0, 0.0, 0.0, 0.0, kind=joint.kind, freedom=freedom)
 
 
@@ -73,4 +75,4 @@ COMPOUND_TYPES: dict[str, Callable[[JointModel, float], tuple[JointModel, ...]]]
     "ball": _body_axes("wx", "wy", "wz"),
     "free": _body_axes("x", "y", "z", "wx", "wy", "wz"),
 }
-"""Joints of more than one freedom."""
+"""Joint types with several freedoms, and the functions that make these."""

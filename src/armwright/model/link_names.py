@@ -1,4 +1,4 @@
-"""Links that a table names: by name, by number from 1 on, or the base; joints that a call names, from 0 on."""
+"""References to links in a table (name, number from 1, or the base) and to joints in a call (name, number from 0)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ BASE_NAME = "base"
 
 @dataclass(frozen=True)
 class LinkNames:
-    """The links of a table in order; the first is the base itself, if it `floats`. `base_name` is what the base is."""
+    """The links of a table in order; the first is the base if it `floats`. `base_name` is a further
+    name of the base.
+    """
 
     names: tuple[str, ...]
     floats: bool = False
@@ -27,11 +29,11 @@ class LinkNames:
 
     @property
     def base(self) -> int:
-        """The link that the base is: none, which is -1, or the first."""
+        """The number of the link that is the base: -1, or 0 if it floats."""
         return 0 if self.floats else -1
 
     def find(self, row: Reader, key: str, value: Any) -> int:
-        """The place of the link that `key` names."""
+        """Return the number of the link that `key` names."""
         if isinstance(value, str) and value in self._places:
             first, *others = self._places[value]
             if others:
@@ -50,10 +52,11 @@ class LinkNames:
 
     @property
     def rows(self) -> int:
+        """The number of rows in the table."""
         return len(self.names) - self.floats
 
     def reference(self, place: int) -> str | int:
-        """What `find` finds this link by: its name, where no other has it."""
+        """Return the name of a link, or its number if other links share the name; the inverse of `find`."""
         if place >= 0 and self._places[self.names[place]] == [place]:
             return self.names[place]
         return place - self.base
@@ -67,7 +70,7 @@ class LinkNames:
 
 
 def joint_index(robot: Description, joint: object) -> int:
-    """Return the place of a joint that is given by its name or by its number: from 0, or from -1 backwards."""
+    """Return the number of a joint by its name or its number, from 0, or from -1 backwards."""
     names = [row.name for row in robot.joints]
     if isinstance(joint, str):
         if joint not in names:
@@ -79,7 +82,7 @@ def joint_index(robot: Description, joint: object) -> int:
 
 
 def row_parents(readers: Sequence[Reader], links: LinkNames) -> tuple[int, ...]:
-    """The parent of the link of each row: by default that of the row before."""
+    """Return the parent of each row's link: by default the link of the row before."""
     first = len(links.names) - len(readers)
     parents = [
         links.find(reader, "parent", reader.data["parent"]) if "parent" in reader.data else i - 1
@@ -93,7 +96,7 @@ def row_parents(readers: Sequence[Reader], links: LinkNames) -> tuple[int, ...]:
 
 
 def _refuse(reader: Reader, i: int, above: dict[int, int], links: LinkNames) -> None:
-    """A parent that is not written before its child: because it comes later, or because there is no first."""
+    """Fail for a parent that is not written before its child: it comes later, or the links form a cycle."""
     way, at = [i], above[i]
     while at in above and at not in way:
         way.append(at)

@@ -10,7 +10,7 @@ from armwright.model.records import JointModel
 
 
 def in_link_order_of(robot: AnyDescription, other: Description) -> AnyDescription:
-    """The robot with its links in the order of another's, if both have joints of the same names and branches."""
+    """Return the robot with its links in the order of another, if both have the same joints and branches."""
     mine, theirs = ([tuple(row.name for row in own) for own in _rows_by_link(r)] for r in (robot, other))
     if mine == theirs or sorted(mine) != sorted(theirs) or len(set(mine)) < len(mine):
         return robot
@@ -33,6 +33,6 @@ def in_link_order_of(robot: AnyDescription, other: Description) -> AnyDescriptio
 
 
 def _rows_by_link(robot: Description) -> list[tuple[JointModel, ...]]:
-    """The rows before each link."""
+    """Return the rows before each link."""
     rows = robot.rows
     return [rows[end - rows[end].freedom : end + 1] for end in robot.link_rows]

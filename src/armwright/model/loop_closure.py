@@ -1,9 +1,9 @@
-"""Closing a loop: two links of a robot held together, and which joints that moves.
+"""Closed kinematic loops, and the joints that they move.
 
-A loop is cut at one place, where a frame on one link meets a frame on another. In a plane it may move two of its
-joints, which are then no coordinates of the robot any more: they are found from the others in closed form (see
-`formulations.parts.loop_geometry`). A loop whose joints move in proportion, such as a parallelogram, becomes a coupling
-of joints, which is never singular. Without such joints the loop is held by forces.
+A loop is cut where a frame on one link meets a frame on another. A planar loop may move two of its joints. These are no
+longer coordinates; they follow from the others in closed form (`formulations.parts.loop_geometry`). Where the joints
+move in proportion, as in a parallelogram, the loop becomes a coupling, which is never singular. Other loops are
+constraints.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from armwright.model.mimic import Mimic
 from armwright.model.records import JointModel, LoopModel
 
 MAX_LOOP_GAP = 1e-11
-"""Of the size of a loop: nearer than this, its ends meet."""
+"""The gap of a closed loop, relative to its size."""
 
 MAX_AXIS_ANGLE = 1e-9
-"""Radians by which axes of a loop in a plane may differ."""
+"""The largest angle between the axes of a planar loop, rad."""
 
 MIN_LOOP_DETERMINANT = 1e-9
-"""Of the size of a loop: a determinant below its square cannot be divided by."""
+"""The smallest determinant of a loop, relative to the square of its size."""
 
 MAX_NEWTON_STEPS = 100
-"""Of Newton's method, until a loop is given up."""
+"""The number of Newton steps before closing a loop fails."""
 
 PROPORTION_TOLERANCE = 1e-10
-"""Radians by which joints that move in proportion may seem not to."""
+"""The tolerance for joints that move in proportion, rad."""
 
 PROPORTION_OFFSETS = (-0.7, -0.3, 0.2, 0.5)
-"""Radians or metres from the reference at which a loop is looked at for proportions."""
+"""Offsets from the reference at which proportions are tested, rad or m."""
 
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 
 def with_loop(robot: AnyDescription, loop: LoopModel, reference: Mapping[str, float] | None = None) -> AnyDescription:
-    """The robot with a loop closed.
+    """Return the robot with a loop closed.
 
-    `reference` says about where the joints of the loop are when it is closed; of the two ways to put a loop together
-    the one is meant that is nearer. Joints that it does not name are at zero.
+    `reference` has approximate positions of its joints in the closed loop, zero by default. It selects the nearer of
+    the two assemblies.
     """
     names = [row.name for row in robot.rows]
     for name in reference or ():
@@ -68,7 +68,7 @@ def with_loop(robot: AnyDescription, loop: LoopModel, reference: Mapping[str, fl
 
 @dataclass
 class _OpenLoop:
-    """A robot with a loop that is about to be closed: still with all joints of it moving by themselves."""
+    """A robot with a loop about to be closed, all of whose joints are still independent."""
 
     robot: Any
     loop: LoopModel
@@ -97,7 +97,7 @@ class _OpenLoop:
         return ModelError(f"robot {self.robot.name!r}, loop {self.loop.name!r}: {text}")
 
     def _place(self, name: str) -> int:
-        """Of a joint in q."""
+        """Return the entry of q of a joint."""
         entries: tuple[int, ...] = self.robot.entries
         return entries[[joint.name for joint in self.robot.joints].index(name)]
 
@@ -138,13 +138,13 @@ class _OpenLoop:
             )
 
     def _rows(self, q: Array) -> tuple[Mechanism, Loop]:
-        """The mechanism at a position, and the loop there."""
+        """Return the mechanism at a position, and the loop there."""
         there = placed(self.mechanism, q.tolist())
         x = positions(there, q.tolist())
         return there, replace(self.probe, at={i: x[i] for i in self.inside})
 
     def closed_at(self, q: Array) -> Array:
-        """The position with the dependent joints where the loop is closed, by Newton's method."""
+        """Return the position with the dependent joints moved by Newton's method until the loop closes."""
         entries = [self._place(name) for name in self.loop.dependent]
         joints = [self.names.index(name) for name in self.loop.dependent]
         q, smallest = q.copy(), math.inf
@@ -165,7 +165,7 @@ class _OpenLoop:
         )
 
     def _leading(self) -> list[str]:
-        """The coordinates that move the loop, by joints of it or by what those follow."""
+        """Return the coordinates that move the loop: its joints, or the joints that these follow."""
         return list(dict.fromkeys(name for i in self.inside for name in self._moves(i)))
 
     def _moves(self, i: int) -> Iterator[str]:
@@ -208,14 +208,14 @@ class _OpenLoop:
             )
 
     def _solution(self, q: Array, assembly: int) -> dict[int, float]:
-        """Where the dependent joints are, in closed form."""
+        """Return the positions of the dependent joints in closed form."""
         there, _ = self._rows(q)
         x = list(positions(there, q.tolist()))
         found = dyad(there, replace(self.probe, assembly=assembly), x)
         return {i: angle_of(at) for i, at in found.items()}
 
     def _assembly(self) -> int:
-        """The sign of the root with which the closed form has the reference."""
+        """Return the sign of the root for which the closed form gives the reference."""
 
         def off(assembly: int) -> float:
             found = self._solution(self.q, assembly).items()
@@ -224,7 +224,7 @@ class _OpenLoop:
         return min((1, -1), key=off)
 
     def coupled(self) -> Any:
-        """The robot with a coupling in place of the loop, if its joints move in proportion; else None."""
+        """Return the robot with a coupling in place of the loop, or None if its joints do not move in proportion."""
         leading = self._leading()
         if any(self.mechanism.joints[i].prismatic for i in self.inside):
             return None
@@ -241,11 +241,11 @@ class _OpenLoop:
         return with_followers(self.robot, mimics)
 
     def _at(self, name: str) -> float:
-        """Where a joint is at the reference."""
+        """Return the position of a joint at the reference."""
         return float(self.q[self._place(name)])
 
     def _proportion(self, name: str) -> dict[int, float] | None:
-        """By how much each dependent joint moves with a coordinate, if that is once, not or once back everywhere."""
+        """Return the factor (1, 0 or -1) of each dependent joint for a coordinate; None unless it is constant."""
         start = self._solution(self.q, self.probe.assembly)
         found: list[dict[int, float]] = []
         for by in PROPORTION_OFFSETS:
@@ -264,7 +264,7 @@ class _OpenLoop:
         return found[0] if len(found[0]) == len(start) and all(one == found[0] for one in found) else None
 
     def embedded(self) -> Any:
-        """The robot without the joints that the loop moves among its coordinates."""
+        """Return the robot with the dependent joints as followers."""
         leading = self._leading()
         if not leading:
             raise self.fail("no joint is left to move it; expected three joints or more that move by themselves")

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def angle_of(at: Scalar) -> float:
-    """A position as a number."""
+    """Return a position as a float."""
     return math.atan2(float(at.sin()), float(at.cos())) if isinstance(at, Angle) else float(at)
 
 
 def open_loop(robot: Description, q: Sequence[float], mechanism: Mechanism | None = None) -> str | None:
-    """The name of the first loop that cannot close at a position; None if all can. `mechanism` has other lengths."""
+    """Return the name of the first loop that cannot close at q, or None. `mechanism` may have other lengths."""
     mechanism = mechanism or robot.mechanism()
     for k, loop in enumerate(robot.loops):
         if loop.dependent:
@@ -35,7 +35,7 @@ def open_loop(robot: Description, q: Sequence[float], mechanism: Mechanism | Non
 
 
 def loop_near_limit(robot: Description, q: Sequence[float], within: float) -> str | None:
-    """The name of the first loop that is this near to its end, by the sine of an angle, or beyond; None if none is."""
+    """Return the name of the first loop whose sine of the opening angle is at most `within`, or None."""
     names = [loop.name for loop in robot.loops if loop.dependent]
     for name, (across, whole) in zip(names, singularity_measures(placed(robot.mechanism(), q)), strict=True):
         if not float(across) > within * within * float(whole):

@@ -26,15 +26,15 @@ LOOP_KEYS = ("name", "kind", "links", "at", "dependent", "reference", "joint", "
 
 
 TRANSFORM_LENGTHS = (4, 7)
-"""How many entries a transform has: four rows, or a position and a quaternion. A point has three."""
+"""Numbers of entries of a transform: four rows, or a position and a quaternion. A point has three."""
 
 
 def with_loop_table(
     robot: AnyDescription, data: Mapping[str, Any], where: Callable[[str | None], str], table: DHTable | None = None
 ) -> AnyDescription:
-    """The robot with a loop closed that a person wrote down, in a [[loop]] of a file or as arguments.
+    """Return the robot with a loop closed, as written in a [[loop]] table or in the arguments of a call.
 
-    `table` is where its links are written, in frames that need not be the canonical ones.
+    `table` is the table of its links, whose frames need not be canonical.
     """
     entry = Reader({key: value for key, value in data.items() if value is not None}, where)
     entry.check_keys(LOOP_KEYS)
@@ -59,12 +59,12 @@ def with_loop_table(
     loop = LoopModel(entry.text("name", f"{names[0]}-{names[1]}"), (one, two), poses, kind == "weld")
     dependent = entry.texts("dependent") if "dependent" in entry.data else _unactuated(robot, loop)
     if loop.name in (other.name for other in robot.loops):
-        entry.fail("name", f"several loops are called {loop.name!r}; expected a name of its own for each")
+        entry.fail("name", f"several loops are called {loop.name!r}; expected a different name for each")
     return with_loop(robot, replace(loop, dependent=dependent), _numbers(entry, "reference"))
 
 
 def _numbers(entry: Reader, key: str) -> dict[str, float]:
-    """A table of numbers by name."""
+    """Return a table of numbers by name."""
     table = entry.data.get(key, {})
     if not isinstance(table, Mapping):
         entry.fail(key, f"{key} = {table!r} is not a table; expected numbers by the names of joints")
@@ -73,7 +73,7 @@ def _numbers(entry: Reader, key: str) -> dict[str, float]:
 
 
 def _pose(robot: Description, entry: Reader, place: Any, link: int, frames: Mapping[int, Transform]) -> Transform:
-    """A point, a transform or the name of a frame on a link, in its canonical frame; it is written in `frames`."""
+    """Return a point, transform or named frame on a link in its canonical frame; `frames` has those of the file."""
     if isinstance(place, str):
         found = robot.frame(place)
         if found.link != link:
@@ -89,7 +89,7 @@ def _pose(robot: Description, entry: Reader, place: Any, link: int, frames: Mapp
 
 
 def _unactuated(robot: Description, loop: LoopModel) -> tuple[str, ...]:
-    """The joints of a loop that no motor moves: those whose largest torque is zero."""
+    """Return the joints of a loop whose largest torque is zero."""
     mechanism, carriers = robot.mechanism(), robot.link_rows
     one, two = (carriers[i] if i >= 0 else -1 for i in loop.links)
     inside = [robot.rows[i] for way in mechanism.joints_between((one, two)) for i in way]
@@ -97,7 +97,7 @@ def _unactuated(robot: Description, loop: LoopModel) -> tuple[str, ...]:
 
 
 def loop_tables(robot: Description) -> Iterator[dict[str, Any]]:
-    """The loops and differentials of a robot as tables that `close` reads."""
+    """Yield the loops and differentials of a robot as tables for `with_loop_table`."""
     links = LinkNames(tuple(link.name for link in robot.links))
     for follower in robot.followers:
         if follower.mimic and follower.mimic.others:
@@ -110,7 +110,7 @@ def loop_tables(robot: Description) -> Iterator[dict[str, Any]]:
 
 
 def loop_from_tree(robot: Description, loop: TreeLoop) -> LoopModel | None:
-    """A loop of a file, held by forces; None where one of its links is not in the robot, or both are of one body."""
+    """Return a loop of a file as a constraint; None if a link is not in the robot, or both are on one body."""
     if not set(loop.links) <= set(robot.frame_names):
         return None
     one, two = (robot.frame(name) for name in loop.links)

@@ -50,7 +50,7 @@ def mechanism_of(robot: Description, number: Callable[[float], Scalar]) -> Mecha
 
 
 def _compensated(robot: Description, number: Callable[[float], Scalar]) -> tuple[Link, ...]:
-    """The part of each link whose weight is carried; nothing where there is none."""
+    """Return the part of each link whose weight is compensated; empty without compensation."""
     if not any(link.compensated_mass for link in robot.links):
         return ()
     parts = [_NO_BODY] * len(robot.rows)
@@ -107,7 +107,7 @@ def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
 
 
 def _spring(joint: JointModel, number: Callable[[float], Scalar]) -> dict[str, Any]:
-    """The fields of a spring; without one the integers 0, which cost nothing."""
+    """Return the spring fields of a joint; absent ones are the integer 0, which costs no operations."""
     if not joint.sprung:
         return {}
     return {
@@ -118,15 +118,16 @@ def _spring(joint: JointModel, number: Callable[[float], Scalar]) -> dict[str, A
 
 
 _ACTUATION = ("armature", "viscous", "coulomb", "smooth")
-"""What acts in a joint, which a freedom of a ball seldom has."""
+"""Fields of a joint's drive that the freedoms of a ball, free or planar joint may have."""
 
 
 _FREEDOM = Joint(False, ca=0, sa=1, a=0, d=0, cg=0, sg=1)
-"""A freedom of a ball: z of its frame is x of the one before, so that three are about x, y and z of the body."""
+"""A freedom of a ball: the z axis of its frame is the x axis of the one before, so three are about x, y and z of the
+body."""
 
 
 def _placement(joint: JointModel, number: Callable[[float], Scalar]) -> Pose | None:
-    """Where a ball is placed; None where that is nowhere but in the frame of the parent."""
+    """Return the pose of a ball, free or planar joint in the frame of its parent, or None for the identity."""
     if not any((joint.gamma, joint.a, joint.y, joint.z, joint.alpha, joint.theta, joint.d)):
         return None
     still = _joint(replace(joint, kind="", type="revolute"), number)
@@ -140,7 +141,7 @@ def payload_on_link(
     number: Callable[[float], Scalar],
     change: Callable[[Link], Link] = lambda body: body,
 ) -> Link:
-    """The payload in the frame of the last link; `change` may replace its numbers first."""
+    """Return the payload in the frame of its link; `change` may replace its numbers first."""
     body = change(payload.body(number))
     R = tool.rotation
     inertia = Symmetric(*tensor_entries(R.dot(body.inertia.matrix).dot(R.T)))

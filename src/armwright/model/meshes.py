@@ -1,24 +1,24 @@
-"""What the name of a mesh means, and which names a robot file may use. Nothing is opened on loading.
+"""Names of meshes, and the rule for names that a robot file may use. Nothing is opened on loading.
 
-A robot file is from a stranger, and its meshes are handed to a viewer: a name must stay in the model's folder. That is
-the nearest folder above the file with a package.xml; where there is none, the folder of the file, or the one above it
-if its own is called `urdf`, `robots`, `xacro` or `mjcf`, as beside `meshes`. A folder at the root of the file system, a
-home folder or one for temporary files holds more than a model: there it is the file's own. However a name is written,
-it is kept as one of a package, so that it means the same wherever the robot is written to:
+Robot files and their meshes may come from unknown sources, so a name must stay in the model's folder. That is the
+nearest folder above the file with a package.xml, else the folder of the file, or the one above it for a folder called
+`urdf`, `robots`, `xacro` or `mjcf`, next to `meshes`. A folder at the root of the file system, a home, or a folder for
+temporary files is too large; then it is the folder of the file. A name is stored as one of a package, so that it keeps
+its meaning wherever the robot is written to:
 
-| in the file                                           | kept as                                                     |
+| in the file                                           | stored as                                                   |
 |-------------------------------------------------------|-------------------------------------------------------------|
 | package://p/a.stl, model://p/a.stl                    | package://p/a.stl                                           |
 | a.stl, ../meshes/a.stl, file://, /abs/a.stl           | package://<model's folder>/meshes/a.stl, if it is in there  |
 | the same, in a folder that packages= names            | package://<that package>/a.stl                              |
 | ../../p/a.stl, p being the name of a folder above     | package://p/a.stl                                           |
-| http://, and other schemes                            | as it is, and never found                                   |
+| http://, and other schemes                            | unchanged, and never found                                  |
 | any other that leads out of the model's folder        | refused                                                     |
 
-A mesh of package://p/ is found in the folder that packages= names p, else in a folder p within the model's folder, else
-in one called p that the model's folder lies in: that name may lead through it, and back into the model's folder. Where
-it is not there, as folders are renamed and copied without those around them, the end of its name is looked for in these
-folders, the longest that is found: meshes/a.stl, then a.stl. Links that lead out are not followed.
+A mesh of package://p/ is searched in the folder that packages= names p, then in a folder p within the model's folder,
+then in a folder p that contains the model's folder. If it is not there, since folders are renamed and copied, the
+longest possible end of its name is searched in these folders: meshes/a.stl, then a.stl. Links that lead out are not
+followed.
 """
 
 from __future__ import annotations
@@ -37,19 +37,21 @@ from armwright.model.packages import SCHEME, MissingFile, ReadableFolders, check
 from armwright.model.refusal import OutsideFolder, Refused
 
 MAX_NAME_CHARS = 1000
-"""Characters of a name."""
+"""Characters of a mesh name."""
 
 
 _ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # of two letters at least: one is a drive
 
 
 class MissingMeshError(ModelError):
-    """A mesh that is in none of the folders it may be in."""
+    """A mesh that is in none of its possible folders."""
 
 
 @dataclass(frozen=True)
 class MeshFolders:
-    """Where the meshes of a robot file may be: in the model's folder, and in the packages that the user named."""
+    """The folders that may hold the meshes of a robot file: the model's folder, and the packages that
+    the user named.
+    """
 
     file: str
     packages: tuple[tuple[str, str], ...] = ()
@@ -72,7 +74,7 @@ class MeshFolders:
 
     @cached_property
     def folders(self) -> dict[str, Path]:
-        """The packages of the user, and the model's folder under its own name."""
+        """The folders of the user's packages, and the model's folder under its name."""
         named = {name: Path(folder) for name, folder in self.packages}
         name = self.root.name or "model"
         while named.get(name, self.root) != self.root:  # the user has another folder of this name
@@ -80,7 +82,7 @@ class MeshFolders:
         return {name: self.root, **named}
 
     def kept(self, name: str, what: str = "mesh") -> str:
-        """A name as it is kept; `Outside` if it leads out of the folders."""
+        """Return the package name of a file; raise `OutsideFolder` if it is outside of the folders."""
         text = name.replace("\\", "/").strip()
         if not text or len(text) > MAX_NAME_CHARS or not text.isprintable():
             raise OutsideFolder(
@@ -103,7 +105,7 @@ class MeshFolders:
         return self._path(what, name, text)
 
     def _path(self, what: str, name: str, text: str) -> str:
-        """A path, absolute or from the folder of the file."""
+        """Return the package name of a path, absolute or relative to the folder of the file."""
         absolute = PurePosixPath(text).is_absolute() or bool(PureWindowsPath(text).drive)
         path = Path(os.path.normpath(text if absolute else self.own / text))
         for package, folder in self.folders.items():
@@ -117,7 +119,7 @@ class MeshFolders:
         _refuse(what, name, f"leads out of the model's folder, {self.root}")
 
     def find(self, name: str, packages: Mapping[str, str | Path] | None = None) -> Path:
-        """The file that a kept name means; an error if it is missing, or a link that leads out."""
+        """Return the file of a package name. Raises an error if it is missing, or is a link that leads outside."""
         if not name.startswith(SCHEME):
             raise MissingMeshError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
         folders, here = (
@@ -135,7 +137,9 @@ class MeshFolders:
             raise MissingMeshError(f"{self.file}: mesh {error}") from None
 
     def exact(self, name: str, what: str = "mesh") -> Path:
-        """The file that a kept name means, and no other of that ending; an error if it is missing or leads out."""
+        """Return the file of a package name, without a search by the end of the name. Raises an error
+        if it is missing.
+        """
         try:
             return ReadableFolders(self.root, self.folders).file(name, self.own / Path(self.file).name)
         except MissingFile as error:
@@ -144,7 +148,7 @@ class MeshFolders:
             raise OutsideFolder(f"{what} {error}") from None
 
     def _ends(self, name: str, folders: Iterable[Path]) -> Iterator[Path]:
-        """Where a file may be whose package is elsewhere: the longest end of its name first, in all folders."""
+        """Yield paths of a file of an unknown package: the longest end of its name first, in all folders."""
         parts = name.removeprefix(SCHEME).split("/")[1:]
         for k in range(len(parts)):
             yield from (folder.joinpath(*parts[k:]) for folder in dict.fromkeys([self.own, *folders]))
@@ -159,7 +163,7 @@ def _refuse(what: str, name: str, why: str) -> NoReturn:
 
 
 def _parts(path: str) -> list[str]:
-    """The parts of a path without '.' and without 'x/..', so that '..' is left at the start only."""
+    """Return the parts of a path without '.' and 'x/..', so that '..' remains at the start only."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == ".." and parts and parts[-1] != "..":

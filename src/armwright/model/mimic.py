@@ -1,4 +1,4 @@
-"""How joints follow others: one or several by factors, or one by a curve; and in lines, one after the other."""
+"""Joints that follow others, by factors or by a polynomial, directly or through further followers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mimic:
-    """How a joint follows another: it is at factor q + offset when that one is at q; it moves link `place`, from 0.
+    """The rule by which a joint follows others: its position is factor q + offset; it moves link `place`, from 0.
 
-    `others` are further joints to follow, each with its factor: what they are at times that is added. Where a `loop`
-    moves the joint, `joint` only names one that moves the loop. A `curve` are the factors of q^2, q^3 and so on.
+    `others` are further joints with their factors, which are added. For a joint moved by a `loop`, `joint` names one
+    joint that moves the loop. A `curve` has the factors of q^2, q^3 and so on.
     """
 
     joint: str
@@ -32,7 +32,7 @@ class Mimic:
 
     @classmethod
     def of(cls, element: Element) -> Self:
-        """As a <mimic> of URDF says."""
+        """Return the rule of a <mimic> element of URDF."""
         return cls(element.text_of("joint"), element.number("multiplier", 1.0), element.number("offset", 0.0))
 
     def __repr__(self) -> str:
@@ -42,22 +42,22 @@ class Mimic:
 
     @property
     def leaders(self) -> tuple[tuple[str, float], ...]:
-        """The joints it follows, each with its factor; none where a loop moves it."""
+        """The joints it follows, each with its factor; none for a joint moved by a loop."""
         return () if self.loop else ((self.joint, self.factor), *self.others)
 
     @property
     def moves(self) -> bool:
-        """Whether it moves at all as the joints it follows do."""
+        """True if the position depends on the first joint that it follows."""
         return bool(self.factor or any(self.curve))
 
     def at(self, position: Callable[[str], float]) -> float:
-        """Where the joint is, by where those are that it follows."""
+        """Return the position of the joint, given those of the joints that it follows."""
         straight = self.offset + sum(factor * position(name) for name, factor in self.leaders)
         return straight + sum(k * position(self.joint) ** power for power, k in enumerate(self.curve, start=2))
 
 
 class MimicCycle(Exception):  # noqa: N818
-    """Joints that follow each other in a ring; whoever catches it knows where they are."""
+    """Joints that follow each other in a cycle; the caller adds the robot or file."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(names)
@@ -65,13 +65,13 @@ class MimicCycle(Exception):  # noqa: N818
 
     @property
     def way(self) -> str:
-        """', by way of ...', the first of them left out."""
+        """', by way of ...', with all names but the first."""
         others = [*map(repr, self.names[1:8]), *(["..."] if len(self.names) > 8 else [])]
         return f", by way of {', '.join(others)}" if others else ""
 
 
 def resolve_mimics(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
-    """How each joint that follows another follows the one at the end of the line, which follows none; or a `Cycle`."""
+    """Return for each follower the rule by which it follows an independent joint. Raises a `MimicCycle`."""
     found: dict[str, Mimic] = {}
     for start in follows:
         way: dict[str, Mimic] = {}
@@ -97,7 +97,7 @@ def resolve_mimics(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
 
 
 def _composed(name: str, outer: Mimic, inner: Mimic) -> Mimic:
-    """How a joint follows that follows one which follows another, where one of the ways is a curve."""
+    """Return the rule of a follower of a follower where one of the rules is a polynomial."""
     if outer.others or inner.others:
         raise ModelError(f"joint {name!r} follows several joints by a curve; expected one, or factors alone")
     within = Polynomial((inner.offset, inner.factor, *inner.curve))

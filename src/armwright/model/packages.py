@@ -1,4 +1,9 @@
-"""Files that a robot file may read: those in the model's folder and in the packages that the user names."""
+"""Files that a robot file may read: those in the model's folder and in the packages that the user names.
+
+The model's folder is that of its meshes (`model.meshes`). A package without a folder from the user is a folder of that
+name: within the model's folder, above the file or next to a folder above it; else one that contains the model's folder
+and leads back into it. Files outside, and links to them, are refused.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +23,26 @@ class MissingFile(Refused):
 
 @dataclass(frozen=True)
 class ReadableFolders:
-    """`root` is the model's folder, `packages` those that the user named."""
+    """The folders that may be read: `root` is the model's, `packages` are the user's."""
 
     root: Path
     packages: Mapping[str, Path]
 
     @classmethod
     def around(cls, path: Path, packages: Mapping[str, str | Path] | None) -> ReadableFolders:
+        """Return the folders for a robot file."""
         return cls(model_folder(path.resolve().parent), checked_packages(packages))
 
     def package(self, name: str, file: Path) -> Path | None:
-        """The folder of a package: as the user named it, or one of that name above or beside the file, in the root."""
+        """Return the folder of a package: the user's, or one of that name within the root, above or
+        next to the file.
+        """
         if name in self.packages:
             return self.packages[name]
         return next((folder for folder in _candidates(name, file) if folder.is_relative_to(self.root)), None)
 
     def file(self, name: str, file: Path) -> Path:
-        """The file called `name` in `file`; an error where it is missing, or outside of what may be read."""
+        """Return the file called `name` in `file`. Raises `Refused` if it is missing or must not be read."""
         path = self._path(name, file)
         try:
             path = path.resolve()
@@ -63,13 +71,13 @@ class ReadableFolders:
         return folder / rest
 
     def _advice(self, package: str, file: Path) -> str:
-        """Where the package probably is: a folder of that name that may not be used unasked."""
+        """Return advice that names the probable folder of a package, which needs the user's consent."""
         near = next(_candidates(package, file), None)
         return f"say where it is: packages={{{package!r}: {str(near) if near else '<its folder>'!r}}}"
 
 
 def _candidates(name: str, file: Path) -> Iterator[Path]:
-    """The folders of that name above the file, or beside one that is above it."""
+    """Yield the folders of that name above the file, or next to one above it."""
     if not name or Path(name).name != name or "\0" in name:
         return
     for folder in file.parents:
@@ -83,18 +91,18 @@ SCHEME = "package://"
 
 
 ROBOT_FILE_FOLDERS = ("urdf", "robots", "xacro", "mjcf")
-"""Folders that hold robot files only; the meshes are in one next to them."""
+"""Names of folders with robot files alone; the meshes are in a folder next to them."""
 
 
 def model_folder(own: Path) -> Path:
-    """The folder that the files of a robot whose file is in `own` must be in."""
+    """Return the folder that must contain the files of a robot whose file is in `own`."""
     package = next((f for f in (own, *own.parents) if (f / "package.xml").is_file()), None)
     around = package or (own.parent if own.name in ROBOT_FILE_FOLDERS else own)
     return own if _private(around) else around
 
 
 def _private(folder: Path) -> bool:
-    """Whether it holds other things than a robot: at the root of the file system, for temporary files, a home."""
+    """Return whether a folder holds more than a robot: near the root, a home, or for temporary files."""
     private = {Path(tempfile.gettempdir()).resolve(), Path("/var/tmp")}
     with suppress(OSError, RuntimeError):  # nobody has a home here
         private.add(Path.home().resolve())
@@ -102,12 +110,12 @@ def _private(folder: Path) -> bool:
 
 
 def _is_home(folder: Path) -> bool:
-    """Whether it is somebody's home: /home/name, C:\\Users\\name."""
+    """Return whether a folder is a user's home: /home/name, C:\\Users\\name."""
     return len(folder.parts) == 3 and folder.parts[1].lower() in ("home", "users")
 
 
 def checked_packages(packages: Mapping[str, str | Path] | None) -> dict[str, Path]:
-    """The folders of packages as the user gave them, checked."""
+    """Return the folders of the user's packages, checked."""
     if packages is None:
         return {}
     if not isinstance(packages, Mapping):

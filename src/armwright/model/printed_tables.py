@@ -1,4 +1,4 @@
-"""The robot as the tables a robotics book would print."""
+"""A robot as printed tables, in the manner of a robotics book."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from armwright.names import shown
 from armwright.notebook import table
 
 MAX_LINE_WIDTH = 80
-"""Columns of a terminal: no line is longer, unless a name is."""
+"""Columns of a terminal; only a long name exceeds them."""
 
 
 def as_table(robot: Description) -> str:
-    """Title, branches, joints, limits, bodies, drives, springs, payload, transforms, loops, visuals, source."""
+    """Return the tables of a robot as text: joints, limits, bodies, drives, springs, payload, frames,
+    loops and source.
+    """
     parts = [_title(robot)]
     if robot.parents != tuple(range(-1, len(robot.links) - 1)):
         parts.append("\n".join(_branches(robot)))
@@ -60,7 +62,7 @@ def as_table(robot: Description) -> str:
 
 
 def as_html(robot: Description) -> str:
-    """Joints, limits and bodies as tables for a notebook."""
+    """Return joints, limits and bodies as HTML tables for a notebook."""
     parts = [_joints(robot), _links(robot)]
     if any(j.limits or j.max_velocity or j.max_torque for j in robot.rows):
         parts.insert(1, _limits(robot))
@@ -68,7 +70,7 @@ def as_html(robot: Description) -> str:
 
 
 def _loop(robot: Description, loop: LoopModel) -> str:
-    """Where a loop is closed, and by what: by joints that follow it, or by forces."""
+    """Return a sentence on the ends of a loop and on the joints that depend on it."""
     links = ["the base", *(link.name for link in robot.links)]
     (one, two), (here, there) = ([links[i + 1] for i in loop.links], [[row[3] for row in p[:3]] for p in loop.poses])
     meet = f"{one} at {_vector(here)} m {'is welded to' if loop.weld else 'meets'} {two} at {_vector(there)} m"
@@ -77,7 +79,7 @@ def _loop(robot: Description, loop: LoopModel) -> str:
 
 
 def _curve(name: str, mimic: Mimic) -> str:
-    """How a joint follows another by a polynomial."""
+    """Return the polynomial by which a joint follows another."""
     powers = enumerate((mimic.offset, mimic.factor, *mimic.curve))
     terms = [f"{k:+g}" + (f" q^{power}" if power > 1 else " q" * power) for power, k in powers if k]
     return shown(f"{name} is at {' '.join(terms).removeprefix('+')} where {mimic.joint} is at q")
@@ -105,19 +107,19 @@ def _title(robot: Description) -> str:
 
 
 def joint_count(robot: Description) -> str:
-    """How many joints that move by themselves, and how many freedoms where these are more."""
+    """Return the number of independent joints as text, with that of their freedoms where it is larger."""
     count = len(robot.joint_types)
     more = f" with {robot.n} freedoms" if count < robot.n else ""
     return f"{count} joint{'s' if count > 1 else ''}{more}"
 
 
 def follower_count(robot: Description) -> int:
-    """How many joints follow others; the way along of a helical one is no joint of its own."""
+    """Return the number of followers; the translation of a helical joint is not counted."""
     return sum(not follower.freedom for follower in robot.followers)
 
 
 def _branches(robot: Description) -> list[str]:
-    """What hangs on what: a link below its parent, further in where the parent has several children."""
+    """Return the tree as lines: a link below its parent, indented where the parent has several children."""
     children: dict[int, list[int]] = {}
     for i, parent in enumerate(robot.parents):
         children.setdefault(parent, []).append(i)
@@ -139,7 +141,7 @@ def _branches(robot: Description) -> list[str]:
 
 
 def _named(row: JointModel) -> str:
-    """The name of the joint that a freedom is of."""
+    """Return the name of the joint that a freedom belongs to."""
     return row.name.rpartition(".")[0] if row.kind and (row.kind != "helical" or row.freedom) else row.name
 
 
@@ -170,7 +172,7 @@ def _joints(robot: Description) -> list[list[str]]:
 
 
 def _placements(robot: Description) -> list[list[str]]:
-    """What stands before alpha and a where a DH row does not do: a turn about z, and the other two lengths."""
+    """Return the entries of placements that a DH row lacks: gamma, y and z."""
     rows = [["i", "joint", "gamma [deg]", "y [m]", "z [m]"]]
     for i, row in enumerate(robot.rows, start=1):
         if _general(row):
@@ -183,9 +185,9 @@ def _added(variable: str, constant: float, text: str) -> str:
 
 
 def _variables(robot: Description) -> list[str]:
-    """q1, q2, ... and, for joints that follow others, such as -2 q1; their offset is added to theta or d.
+    """Return q1, q2, ..., and for followers terms such as -2 q1; offsets are added to theta or d.
 
-    Those of a ball, free or planar joint are several: "q1-q7".
+    The entries of a ball, free or planar joint are a range: "q1-q7".
     """
     names = {}
     for i, joint in enumerate(robot.joints):
@@ -223,7 +225,7 @@ def _limits(robot: Description) -> list[list[str]]:
 
 
 def _limited_rows(robot: Description) -> Iterator[tuple[int, JointModel]]:
-    """The rows with limits of their own, which a ball has not, and their numbers."""
+    """Return the rows that can have limits, with their numbers: not those of ball, free and planar joints."""
     return ((i, row) for i, row in enumerate(robot.rows, start=1) if row.kind not in FREEDOMS_OF_KIND)
 
 
@@ -244,7 +246,7 @@ def _links(robot: Description) -> list[list[str]]:
 
 
 def _tensors(robot: Description) -> list[list[str]]:
-    """About the centres of mass, in the axes of the link frames; without names, which would not fit beside them."""
+    """Return the tensors about the centres of mass in the axes of the link frames, without names for lack of width."""
     rows = [["i", "Ixx [kg m^2]", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]]
     for i, link in enumerate(robot.links, start=1):
         rows.append([str(i), *map(_number, tensor_entries(link.inertia))])
@@ -261,7 +263,7 @@ def _drives(robot: Description) -> list[list[str]]:
 
 
 def _springs(robot: Description) -> list[list[str]]:
-    """Those of the joints that have one."""
+    """Return the springs of the joints that have one."""
     rows = [["i", "joint", "spring", "x^2", "x^3", "at rest"]]
     for i, j in enumerate(robot.rows, start=1):
         if j.sprung:
@@ -286,7 +288,7 @@ def _vector(v: Sequence[float]) -> str:
 
 
 PRINTED_ZERO = 1e-9
-"""Radians or metres below which a transform is printed as zero: what is left of a right angle written in decimals."""
+"""Entries of a transform (rad or m) that are printed as zero: rounding of decimal right angles."""
 
 
 def _transform(transform: Transform) -> str:
@@ -295,7 +297,7 @@ def _transform(transform: Transform) -> str:
 
 
 def _fitting(rows: list[list[str]], words: int) -> list[str]:
-    """The table, or, where its first words are too long to stand beside the numbers, these below them."""
+    """Return the table, in two parts if it is too wide."""
     whole = _layout(rows)
     if max(map(len, whole.splitlines())) <= MAX_LINE_WIDTH:
         return [whole]
@@ -303,7 +305,7 @@ def _fitting(rows: list[list[str]], words: int) -> list[str]:
 
 
 def _layout(rows: list[list[str]]) -> str:
-    """Columns of equal width: names and types to the left, numbers to the right."""
+    """Return columns of equal width, with words to the left and numbers to the right."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     words = [head in ("joint", "link", "type") for head in rows[0]]
     lines = [

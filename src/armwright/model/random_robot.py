@@ -1,4 +1,4 @@
-"""Random robots that could exist: for tests and studies."""
+"""Random robots with possible masses and inertias, for tests and studies."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from armwright.model.transforms import Tensor, tensor, tensor_entries, triple
 
 
 def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description:
-    """n joints with general twists and offsets, each prismatic with the given probability.
+    """Return a random chain of n joints, each prismatic with the given probability.
 
-    Every link is the mass distribution of a box-like cloud of random size, place and attitude, so its inertia
-    tensor is positive definite and fulfils the triangle inequality.
+    The masses are box-like clouds of random size, position and attitude, so that inertia tensors are positive definite
+    and fulfil the triangle inequality.
     """
     whole_number("n", n, 1, "a whole number of joints")
     whole_number("seed", seed, 0)
@@ -40,10 +40,10 @@ def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description
 def random_tree(
     n: int, seed: int, kinds: Sequence[str] = ("revolute", "prismatic", *COMPOUND_TYPES), floating: bool = False
 ) -> Description:
-    """n bodies, each on a joint of any of the given kinds, hung on the base or on any of those before it.
+    """Return a random tree of n bodies, each on a joint of one of the given kinds.
 
-    Two of three hang on the one just before, so that there are branches of some length. If `floating`, all of them hang
-    on the first, which is free.
+    A body hangs on the one before it with probability 2/3, else on any earlier one or the base. With `floating`, all
+    bodies hang on the first, which is free.
     """
     rng = np.random.default_rng(seed)
     rows, links, parents = list[JointModel](), list[LinkModel](), list[int]()

@@ -20,16 +20,15 @@ from armwright.model.transforms import IDENTITY_TRANSFORM, ZERO_TENSOR, Tensor, 
 
 @dataclass(frozen=True)
 class JointModel:
-    """One freedom: where it is placed, its limits and its actuator. `theta` and `d` are the constant parts.
+    """One freedom: its placement, limits and drive. `theta` and `d` are the constant parts.
 
-    The frame of its link is placed by Rot(z, gamma) Trans(a, y, z) Rot(x, alpha) Rot(z, theta) Trans(z, d) in that of
-    the parent; gamma, y and z are zero in a row of a DH table. A joint of several freedoms, such as a ball, is several
-    of these one after the other: `kind` says what they are together, `freedom` counts them from 0, and the first has
-    the placement.
+    Its frame is placed by Rot(z, gamma) Trans(a, y, z) Rot(x, alpha) Rot(z, theta) Trans(z, d) in the frame of the
+    parent; gamma, y and z are zero in a row of a DH table. A joint of several freedoms, such as a ball, is a sequence
+    of these: `kind` is the type of the joint, `freedom` counts from 0, and the first has the placement.
 
-    A spring beside the joint pulls it to `spring_rest`: with x = q - spring_rest by the torque -spring_stiffness x -
-    spring_curve[0] x^2 - spring_curve[1] x^3. The rest of a ball is a rotation vector, that of a free joint a position
-    and a rotation vector, each entry with its freedom.
+    A spring at the joint has the torque -spring_stiffness x - spring_curve[0] x^2 - spring_curve[1] x^3 with x = q -
+    spring_rest. The rest of a ball is a rotation vector; that of a free joint a position and a rotation vector, each
+    entry with its freedom.
     """
 
     name: str
@@ -58,16 +57,17 @@ class JointModel:
 
     @property
     def prismatic(self) -> bool:
+        """True for a translation."""
         return self.type == "prismatic"
 
     @property
     def armature(self) -> float:
-        """Rotor inertia as the joint feels it."""
+        """The rotor inertia, reflected to the joint."""
         return self.rotor_inertia * self.gear * self.gear
 
     @property
     def sprung(self) -> bool:
-        """Whether a spring stands beside it."""
+        """True for a joint with a spring."""
         return bool(self.spring_stiffness or any(self.spring_curve))
 
 
@@ -75,7 +75,7 @@ class JointModel:
 class LinkModel:
     """A rigid body in its link frame; `inertia` is about the centre of mass, `visuals` are for viewers.
 
-    The weight of `compensated_mass` at `compensated_com` is carried by something that is not of the robot's drives.
+    The weight of `compensated_mass` at `compensated_com` is carried by a device other than the drives.
     """
 
     name: str
@@ -96,7 +96,7 @@ class LinkModel:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of interest: its name, the link it is fixed to (-1 for the base), and where it stands in that frame."""
+    """A named frame: the link it is fixed to (-1 for the base), and its pose in the frame of that link."""
 
     name: str
     link: int
@@ -105,10 +105,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class LoopModel:
-    """Two links held together by a frame on each: in a point, or whole if it is a `weld`; -1 is the base.
+    """Two links (-1 for the base) that meet in a frame on each: at a point, or in position and rotation if a `weld`.
 
-    `dependent` are the joints that it moves, `assembly` which of the two ways in which it can be put together, as at
-    `reference`, where its joints are when it is closed. Where it moves none, forces hold it.
+    `dependent` are the joints that the loop moves; without them it is a constraint. `assembly` is the sign that selects
+    one of two assemblies, that of `reference`, a closed position.
     """
 
     name: str
@@ -122,7 +122,7 @@ class LoopModel:
 
 @dataclass(frozen=True)
 class Payload:
-    """A body held by the tool, in the tool frame; `inertia` is about its centre of mass."""
+    """A body fixed to the tool, in the tool frame; `inertia` is about its centre of mass."""
 
     mass: float
     com: Triple = (0.0, 0.0, 0.0)

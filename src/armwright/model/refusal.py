@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class Refused(Exception):  # noqa: N818
-    """What is wrong with a text or an expression; whoever catches it knows the file and the line."""
+    """A text or expression that is refused; the caller adds file and line."""
 
 
 class OutsideFolder(Exception):  # noqa: N818
-    """What is wrong with a name; whoever catches it knows the line."""
+    """A file name that leads out of the allowed folders; the caller adds the line."""

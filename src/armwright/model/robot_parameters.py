@@ -1,14 +1,16 @@
-"""Parameters of a robot that stay open: symbols in the mechanism instead of numbers.
+"""Runtime parameters of a robot: symbols in the mechanism instead of numbers.
 
-"gravity"                                         3 numbers
-"payload.mass", "payload.com", "payload.inertia"  1, 3, 6 numbers (xx yy zz xy xz yz)
-"<link>.mass", "<link>.com", "<link>.inertia"     the same, of the link of that name
-"<joint>.viscous", ".coulomb", ".armature"        1 number, of the joint of that name
-"<joint>.spring_stiffness", ".spring_rest"        1 number, of the spring beside it
-"<joint>.a", ".d", ".y", ".z"                     1 number: lengths of its placement
+| name                                                | numbers                                            |
+|-----------------------------------------------------|----------------------------------------------------|
+| gravity                                             | 3                                                  |
+| payload.mass, payload.com, payload.inertia          | 1, 3, 6 (xx yy zz xy xz yz)                        |
+| <link>.mass, <link>.com, <link>.inertia             | the same, of the link of that name                 |
+| <joint>.viscous, .coulomb, .armature                | 1, of the joint of that name                       |
+| <joint>.spring_stiffness, .spring_rest              | 1, of the spring at the joint                      |
+| <joint>.a, .d, .y, .z                               | 1, a length of its placement                       |
 
-A ball, free or planar joint has none of them. Of a joint in a loop in a plane only lengths in that plane can vary, and
-none where the loop has become a coupling, which holds for its own lengths alone.
+Ball, free and planar joints have none. In a planar loop only lengths in its plane can vary, and none if the loop has
+become a coupling, which holds for the lengths of the robot alone.
 """
 
 from __future__ import annotations
@@ -29,17 +31,18 @@ from armwright.model.transforms import pose_of, tensor_entries
 BODY_PARAMETERS = {"mass": 1, "com": 3, "inertia": 6}
 BASE_GRAVITY, TIP_BODY = "gravity as the base sees it", "the body at the tip with what it holds"
 SHARED_PARAMETERS = {BASE_GRAVITY: 3, TIP_BODY: 10}
-"""What robots of one family differ in (`model.family`): 3 numbers, and mass, first moment, inertia about the origin."""
+"""Parameters in which robots with shared code differ (`model.code_sharing`): 3 numbers; mass, first moment and inertia
+about the origin."""
 
 LENGTH_PARAMETERS = ("a", "d", "y", "z")
 JOINT_PARAMETERS = ("viscous", "coulomb", "armature", "spring_stiffness", "spring_rest", *LENGTH_PARAMETERS)
 
 IN_PLANE_TOLERANCE = 1e-9
-"""Cosine of the angle between a length and the normal of a plane that it lies in."""
+"""The largest cosine of the angle between a length in a plane and the normal of that plane."""
 
 
 def robot_parameters(robot: Description) -> dict[str, int]:
-    """Everything that can be varied, and how many numbers it is."""
+    """Return the names of all parameters that can vary, with their numbers of entries."""
     sizes = {"gravity": 3, **{f"payload.{field}": size for field, size in BODY_PARAMETERS.items()}}
     sizes |= {f"{link.name}.{field}": size for link in robot.links for field, size in BODY_PARAMETERS.items()}
     plain = [joint.name for joint in robot.rows if joint.kind not in FREEDOMS_OF_KIND]
@@ -47,7 +50,7 @@ def robot_parameters(robot: Description) -> dict[str, int]:
 
 
 def parameter_sizes(robot: Description, vary: Sequence[str]) -> dict[str, int]:
-    """The sizes of the named parameters."""
+    """Return the sizes of the named parameters. Raises an error for a name that cannot vary."""
     known = robot_parameters(robot)
     for name in vary:
         if name not in known and name not in SHARED_PARAMETERS:
@@ -58,7 +61,7 @@ def parameter_sizes(robot: Description, vary: Sequence[str]) -> dict[str, int]:
 
 
 def parameter_values(robot: Description, name: str) -> tuple[float, ...]:
-    """The numbers that a parameter has in the robot itself; those of a payload are zero where it holds none."""
+    """Return the values of a parameter in the robot; those of a payload are zero without one."""
     owner, _, field = name.rpartition(".")
     if name == "gravity":
         return robot.gravity
@@ -75,7 +78,7 @@ def parameter_values(robot: Description, name: str) -> tuple[float, ...]:
 
 
 def _check_names(robot: Description, vary: Sequence[str]) -> None:
-    """Each parameter once, and none that several things are called by."""
+    """Raise an InputError for a repeated parameter, or an ambiguous name."""
     links = ["payload", *(link.name for link in robot.links)]
     joints = [joint.name for joint in robot.rows]
     for name in vary:
@@ -86,11 +89,11 @@ def _check_names(robot: Description, vary: Sequence[str]) -> None:
             what = (
                 "a link is called so, and what the robot holds too" if owner == "payload" else "several are called so"
             )
-            raise InputError(f"vary = {name!r}: {what}; expected a name of its own, so rename the link or joint first")
+            raise InputError(f"vary = {name!r}: {what}; expected a unique name; rename the link or joint first")
 
 
 def _check_lengths(robot: Description, vary: Sequence[str]) -> None:
-    """That no length opens a loop."""
+    """Raise an InputError for a length that would open a loop."""
     asked = {name for name in vary if name.rpartition(".")[2] in LENGTH_PARAMETERS}
     if not asked or not robot.followers:
         return
@@ -102,7 +105,7 @@ def _check_lengths(robot: Description, vary: Sequence[str]) -> None:
 
 
 def _coupled(robot: Description) -> Iterator[tuple[str, str]]:
-    """Lengths of joints that move in proportion as those of a parallelogram do: two, once or once back."""
+    """Yield the lengths of joints that move in proportion, with factors 1 or -1, as in a parallelogram."""
     rows = [row for row in robot.followers if row.mimic and not row.kind]
     once = [(row.name, dict(row.mimic.leaders)) for row in rows if row.mimic and not row.mimic.curve]
     once = [(name, by) for name, by in once if by and all(abs(factor) == 1 for factor in by.values())]
@@ -115,7 +118,7 @@ def _coupled(robot: Description) -> Iterator[tuple[str, str]]:
 
 
 def _out_of_plane(robot: Description) -> Iterator[tuple[str, str]]:
-    """Lengths across the plane of a loop that moves joints; which they are does not depend on the position."""
+    """Yield the lengths across the plane of a planar loop; they do not depend on the position."""
     mechanism = robot.mechanism()
     for loop, model in zip(mechanism.loops, robot.loops, strict=True):
         if not loop.dependent:
@@ -138,7 +141,7 @@ def _out_of_plane(robot: Description) -> Iterator[tuple[str, str]]:
 
 
 def mechanism_with(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechanism:
-    """The mechanics of the robot with the given scalars in place of its numbers."""
+    """Return the mechanism with the given scalars in place of the robot's numbers."""
     plain = replace(robot, payload=None).mechanism()
     joints = tuple(_joint(joint, model.name, values) for joint, model in zip(plain.joints, robot.rows, strict=True))
     links: list[AnyLink] = list(plain.links)

@@ -1,4 +1,4 @@
-"""The body of one row of a table: mass, centre and tensor, or rods and points it is made of."""
+"""The body of a row of a table: mass, centre and tensor, or rods and points."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def link_of(
     children: Sequence[JointModel],
     places: MeshFolders | None,
 ) -> LinkModel:
-    """The body of one row, and what a viewer shows of it, moved to the canonical frame of its link.
+    """Return the body and shapes of one row, in the canonical frame of its link.
 
-    `frame` is (alpha, a) from there to the frame that the data are in, and `children` are the joints on the link.
+    `frame` is (alpha, a) from there to the frame of the data, and `children` are the joints on the link.
     """
     parts = [_in_link_frame(point, frame) for point in _point_masses(row)]
     if "slender" in row.data:
@@ -53,7 +53,7 @@ def link_of(
 
 
 def _compensated(row: Reader, link: LinkModel, frame: tuple[float, float]) -> LinkModel:
-    """The link with the part of its weight that is carried, by default at its centre of mass."""
+    """Return the link with its compensated weight, by default at its centre of mass."""
     mass = row.number("compensated_mass", 0.0)
     if "compensated_com" not in row.data:
         return replace(link, compensated_mass=mass, compensated_com=link.com) if mass else link
@@ -63,13 +63,13 @@ def _compensated(row: Reader, link: LinkModel, frame: tuple[float, float]) -> Li
 
 
 def base_link(base: Reader, places: MeshFolders | None) -> LinkModel:
-    """The body of the base of a robot that floats."""
+    """Return the body of a floating base."""
     base.check_keys(BASE_KEYS)
     return link_of(base, "base_link", JointModel("root_joint", "revolute", 0.0, 0.0, 0.0, 0.0), (0.0, 0.0), (), places)
 
 
 def _visuals(row: Reader, frame: tuple[float, float], places: MeshFolders | None) -> tuple[Visual, ...]:
-    """What a viewer shows of the link of one row, in its canonical frame."""
+    """Return the shapes on the link of one row, in its canonical frame."""
     from armwright.model import visual  # noqa: PLC0415  (few tables have some)
 
     found = visual.read_visuals(row, places)
@@ -77,7 +77,7 @@ def _visuals(row: Reader, frame: tuple[float, float], places: MeshFolders | None
 
 
 def _in_link_frame(body: Link, frame: tuple[float, float]) -> Link:
-    """A body given in a frame that is Rot(x, alpha) Trans(x, a) away, in the canonical frame."""
+    """Return a body of a frame at Rot(x, alpha) Trans(x, a) in the canonical frame."""
     c, s = cos_sin(frame[0])
     com = body.com
     turned = Vector(com.x + frame[1], c * com.y - s * com.z, s * com.y + c * com.z)
@@ -101,16 +101,16 @@ def _point_masses(row: Reader) -> list[Link]:
 
 
 def _rod(row: Reader, frame: tuple[float, float], children: Sequence[JointModel]) -> float:
-    """How long a slender link is along x: to the frame its data are in, or to the one child it has."""
+    """Return the length of a slender link along x: to the frame of its data, or to its only child."""
     if len(children) > 1 or any((joint.gamma, joint.y, joint.z) != (0.0, 0.0, 0.0) for joint in children):
         row.fail("slender", "a slender link ends at one child on its x axis; give mass, com and inertia instead")
     return children[0].a if children else frame[1]
 
 
 def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
-    """Mohan and Saha's link: rods along z_i and x over b_i and a_i, a payload at the end, an inertia at the hub.
+    """Return the link of Mohan and Saha: rods along z_i and x over b_i and a_i, a payload at the end, a hub inertia.
 
-    On a prismatic joint b_i is the travel, so the rod along z has its own fixed `length`.
+    On a prismatic joint b_i varies; the rod along z has a fixed `length`.
     """
     data = row.data["slender"]
     if not isinstance(data, Mapping):
@@ -155,5 +155,6 @@ def _hub(entry: Reader) -> Any:
 
 
 def x_transform(alpha: float, a: float) -> Transform:
+    """Return the transform Rot(x, alpha) Trans(x, a)."""
     c, s = map(float, cos_sin(alpha))
     return (1.0, 0.0, 0.0, a), (0.0, c, 0.0 - s, 0.0), (0.0, s, c, 0.0), (0.0, 0.0, 0.0, 1.0)

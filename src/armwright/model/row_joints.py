@@ -1,4 +1,4 @@
-"""The joint of one row of a table: where it is placed, what kind it is, its limits and its drive."""
+"""The joint of a row of a table: its type, placement, limits and drive."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ DRIVE_KEYS = (
     *SPRING_KEYS,
 )
 BALL_DRIVE_KEYS = tuple(key for key in DRIVE_KEYS if key not in ("limits", "spring_curve"))
-"""Of the freedoms of a joint whose position is a quaternion: it has no limits, and its spring no curve."""
+"""Keys of the freedoms of ball, free and planar joints: without limits and without a curve of the spring."""
 MIMIC_KEYS = ("joint", "factor", "offset", "curve")
 MODIFIED_KEYS = ("parent", "gamma", "y", "z", "pitch", "freedoms", "z_axis")
-"""Keys of the modified convention only: of trees, of general placements, and of joints of several freedoms."""
+"""Keys of the modified convention only: trees, general placements, and joints of several freedoms."""
 ROW_KEYS = ("name", "joint", "parent", "type", "gamma", "alpha", "a", "y", "z", "d", "b", "theta", "pitch",
             *BODY_KEYS, *DRIVE_KEYS, "mimic", "freedoms", "z_axis", "visuals")  # fmt: skip
 
@@ -42,12 +42,14 @@ OPTIONAL_KEYS = {
     "universal": ("theta",),
     **dict.fromkeys(FREEDOMS_OF_KIND, ("alpha", "a", "theta", "d")),
 }
-"""What of a placement may be left out and is then zero: what the joint moves along or about."""
+"""Keys of a placement that default to zero, by joint type: those that the joint varies."""
 
 
 @dataclass(frozen=True)
 class RowJoint:
-    """A joint as it is written, and its freedoms; `z_axis` says which axis of a universal joint its data have as z."""
+    """A joint in its convention, and its freedoms; `z_axis` names the axis of a universal joint that
+    is z of its data.
+    """
 
     written: JointModel
     freedoms: tuple[JointModel, ...]
@@ -55,7 +57,7 @@ class RowJoint:
 
 
 def read_joint(row: Reader, i: int, convention: str) -> RowJoint:
-    """The joint of row i, counted from 0."""
+    """Return the joint of row i, from 0."""
     shift = "b" if convention in ("angeles", "saha") else "d"
     _check_keys(row, convention, shift)
     kind = _kind(row, convention)
@@ -85,7 +87,7 @@ def read_joint(row: Reader, i: int, convention: str) -> RowJoint:
 
 
 def _z_axis(row: Reader) -> str:
-    """The axis of a universal joint that is z of the frame its link data are in: "first" (by default) or "second"."""
+    """Return the axis of a universal joint that is z of its link data: "first" (default) or "second"."""
     axis = row.text("z_axis", "first")
     if axis not in ("first", "second"):
         row.fail("z_axis", f"z_axis = {axis!r}; expected 'first' or 'second'")
@@ -118,7 +120,7 @@ def _kind(row: Reader, convention: str) -> str:
 
 
 def _freedoms(row: Reader, kind: str, placed: JointModel) -> tuple[JointModel, ...]:
-    """The freedoms of a joint that has several; a helical one has one that moves by itself, and its drive."""
+    """Return the freedoms of a joint of several; a helical joint has one independent freedom with the drive."""
     if kind == "helical":
         pitch = row.number("pitch") if "pitch" in row.data else 0.0
         if not pitch:
@@ -143,7 +145,7 @@ _ALTERNATIVE = "expected freedoms = [{...}, {...}], a table for each"
 
 
 def _freedom(row: Reader, data: Mapping[str, Any], made: JointModel) -> JointModel:
-    """One freedom of several, with what is written of it."""
+    """Return one freedom of several, with its data."""
     entry = Reader(data, lambda _key: row.where("freedoms"))
     if made.kind in FREEDOMS_OF_KIND:
         hint = f"a {made.kind} joint has no limits, and its spring no curve; "
@@ -154,7 +156,7 @@ def _freedom(row: Reader, data: Mapping[str, Any], made: JointModel) -> JointMod
 
 
 def _with_drive(row: Reader, joint: JointModel) -> JointModel:
-    """The joint with the limits and the drive that are written of it."""
+    """Return the joint with the limits and the drive of a row."""
     angles = not joint.prismatic
     if "gear" in row.data and row.number("gear") == 0:
         row.fail("gear", "gear = 0 would uncouple the motor; expected a gear ratio such as 1 or -62.6")
@@ -180,11 +182,11 @@ def _optional_limit(row: Reader, key: str, unit: str, otherwise: float | None) -
 
 
 MAX_CURVE_POWERS = 16
-"""Of a curve by which a joint follows another, beyond the first."""
+"""The number of powers beyond the first in a curve by which a joint follows another."""
 
 
 def _factors(row: Reader, key: str, most: int) -> tuple[float, ...]:
-    """The factors of x^2, x^3 and so on in a polynomial."""
+    """Return the factors of x^2, x^3 and so on of a polynomial."""
     given = row.data[key]
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > most:
         row.fail(key, f"{key} = {given!r}; expected {most} numbers at most, the factors of x^2, x^3, ...")
@@ -192,7 +194,7 @@ def _factors(row: Reader, key: str, most: int) -> tuple[float, ...]:
 
 
 def _mimic(row: Reader, joint: JointModel) -> Mimic:
-    """mimic = {joint, factor, offset, curve}: which joint this one follows, and how."""
+    """Return the rule in mimic = {joint, factor, offset, curve}."""
     data = row.data["mimic"]
     if not isinstance(data, Mapping):
         row.fail("mimic", f"mimic = {data!r} is not a table; expected keys {', '.join(MIMIC_KEYS)}")
@@ -210,7 +212,7 @@ PLACEMENT_KEYS = ("alpha", "a", "d", "theta", "gamma", "y", "z")
 
 
 def joint_row(freedoms: Sequence[JointModel]) -> dict[str, Any]:
-    """What `row_of` reads of the freedoms of one joint, in the modified convention, and no more than it needs."""
+    """Return the freedoms of one joint as a minimal row for `read_joint`, in the modified convention."""
     first, kind = freedoms[0], freedoms[0].kind
     placement = {key: getattr(first, key) for key in PLACEMENT_KEYS}
     row: dict[str, Any] = {"joint": first.name, "type": kind or first.type}
@@ -240,7 +242,7 @@ def joint_row(freedoms: Sequence[JointModel]) -> dict[str, Any]:
 
 
 def _drive(joint: JointModel, default: Any) -> dict[str, Any]:
-    """What of the limits and the drive of a joint is not as it would be if nothing were written."""
+    """Return the limits and drive of a joint that differ from the defaults."""
     keys = BALL_DRIVE_KEYS if joint.kind in FREEDOMS_OF_KIND else DRIVE_KEYS
     found = {key: value for key in keys if (value := getattr(joint, key)) != getattr(default, key)}
     in_loop = joint.mimic is not None and bool(joint.mimic.loop or joint.mimic.others)  # written as [[loop]]

@@ -1,6 +1,6 @@
-"""The tables of a robot as a person wrote them, with every number in SI and radians.
+"""The tables of a robot with every number converted to SI units and radians.
 
-Done once, before anything is read: readers, rules and checks see the same numbers, whatever units a file has.
+Conversion comes first, so that readers, rules and checks see the same numbers.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from armwright.model.units import (
 )
 
 Where: TypeAlias = Callable[[str, int, str | None], str]
-"""Names the place of (table, index, key) for messages."""
+"""A function of (table, index, key) that names the place for messages."""
 
 POSE_KEY = "pose"
-"""A transform: the position in it is a length."""
+"""The kind of a transform, whose position is a length."""
 
 Quantities: TypeAlias = Mapping[str, Any]
-"""By key the quantity it holds, POSE, the kinds of a table or of a list of tables, or None for what has no unit."""
+"""For each key its quantity, POSE_KEY, a table of quantities, or None for a value without unit."""
 
 BODY_QUANTITIES: Quantities = {"mass": MASS, "com": LENGTH, "inertia": INERTIA}
 VISUAL_QUANTITIES: Quantities = {
@@ -63,7 +63,7 @@ ROW_QUANTITIES: Quantities = {
     "point_masses": {"mass": MASS, "at": LENGTH},
     "visuals": VISUAL_QUANTITIES,
 }
-"""Of a row, but for what hangs on the motion of its joint."""
+"""Quantities of a row that do not depend on the type of its joint."""
 
 ROBOT_QUANTITIES: Quantities = {
     **dict.fromkeys(("base", "flange", "tool"), POSE_KEY),
@@ -71,11 +71,11 @@ ROBOT_QUANTITIES: Quantities = {
     "rated_payload": MASS,
     "visuals": VISUAL_QUANTITIES,
 }
-"""Of a robot, but for its tables."""
+"""Quantities of a robot outside of its tables."""
 
 
 def drive_quantities(turns: bool) -> Quantities:
-    """The quantities of a joint's limits and drive: it turns, or it slides."""
+    """Return the quantities of the limits and drive of a revolute (`turns`) or prismatic joint."""
     position, speed, effort = (ANGLE, RATE, TORQUE) if turns else (LENGTH, SPEED, FORCE)
     return {
         **dict.fromkeys(("limits", "spring_rest"), position),
@@ -88,7 +88,9 @@ def drive_quantities(turns: bool) -> Quantities:
 
 
 def robot_in_si(data: Mapping[str, Any], where: Where, robot: str) -> dict[str, Any]:
-    """The keys of a robot in SI; `where` and `robot` name places for messages. What is malformed stays as it is."""
+    """Return the keys of a robot in SI; `where` and `robot` name places for messages. Malformed values
+    are unchanged.
+    """
     units = _units(data.get("units"), where, robot)
 
     def place(table: str, index: int, called: str) -> Callable[[str | None], str]:
@@ -122,7 +124,7 @@ def _units(given: Any, where: Where, robot: str) -> Units:
 
 
 def row_in_si(row: Mapping[str, Any], units: Units, where: Callable[[str | None], str]) -> dict[str, Any]:
-    """A row of a table in SI, with the freedoms of its joint."""
+    """Return a row of a table in SI, with the freedoms of its joint."""
     found = table_in_si(row, {**ROW_QUANTITIES, **drive_quantities(row.get("type") != "prismatic")}, units, where)
     entries = row.get("freedoms")
     turns = [freedom.type == "revolute" for freedom in _freedoms(row)]
@@ -139,7 +141,7 @@ def row_in_si(row: Mapping[str, Any], units: Units, where: Callable[[str | None]
 
 
 def _freedoms(row: Mapping[str, Any]) -> Sequence[JointModel]:
-    """The freedoms of the joint of a row, of which only names and types are known."""
+    """Return the freedoms of the joint of a row, with names and types alone."""
     kind, name = row.get("type"), row.get("joint")
     if not isinstance(kind, str) or kind not in ("revolute", "prismatic", *COMPOUND_TYPES):
         return ()
@@ -147,7 +149,7 @@ def _freedoms(row: Mapping[str, Any]) -> Sequence[JointModel]:
 
 
 def _revolute(rows: Any) -> dict[str, bool]:
-    """Whether each joint of a table turns, by the names that loops call it."""
+    """Return for each joint of a table, by its name in loops, whether it is revolute."""
     found: dict[str, bool] = {}
     for i, row in enumerate(rows if _is_list(rows) else ()):
         if isinstance(row, Mapping):
@@ -159,7 +161,7 @@ def _revolute(rows: Any) -> dict[str, bool]:
 def _loop_in_si(
     loop: Mapping[str, Any], turning: Mapping[str, bool], units: Units, where: Callable[[str | None], str]
 ) -> dict[str, Any]:
-    """Points and transforms of a loop, and about where its joints are."""
+    """Return the points, transforms and reference of a loop in SI."""
     positions = {name: drive_quantities(turns)["limits"] for name, turns in turning.items()}
     known: Quantities = {"reference": positions, "offset": positions.get(str(loop.get("joint")), ANGLE)}
     found = table_in_si(loop, known, units, where)
@@ -178,7 +180,7 @@ def _loop_in_si(
 def table_in_si(
     data: Mapping[str, Any], kinds: Quantities, units: Units, where: Callable[[str | None], str]
 ) -> dict[str, Any]:
-    """A table with the numbers of these kinds in SI."""
+    """Return a table with the numbers of these quantities in SI."""
     found = dict(data)
     for key, kind in kinds.items():
         if key in data and kind is not None:
@@ -202,7 +204,7 @@ def _changed(value: Any, kind: Any, units: Units) -> Any:
 
 
 def _pose(value: Any, units: Units) -> Any:
-    """x, y, z and a quaternion, or four rows of four."""
+    """Return x, y, z and a quaternion, or four rows of four, with lengths in SI."""
     rows = value.tolist() if isinstance(value, np.ndarray) else list(value)
     if len(rows) == 7:
         return [*(units.in_si(x, LENGTH) for x in rows[:3]), *rows[3:]]

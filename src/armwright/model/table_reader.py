@@ -1,4 +1,4 @@
-"""Reading numbers, vectors and tensors that a person wrote, with errors that say where and what."""
+"""Reading numbers, vectors and tensors of a table, with errors that name the place and the fault."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Reader:
         return value
 
     def angle(self, key: str, default: float | None = None) -> float:
-        """Radians, or a string such as "pi/2", "-3pi/4", "90 deg"."""
+        """Return radians, also from a string such as "pi/2", "-3pi/4", "90 deg"."""
         if default is not None and key not in self.data:
             return default
         return self._angle(key, self.need(key))
@@ -74,7 +74,7 @@ class Reader:
         return value
 
     def flag(self, key: str) -> bool:
-        """true or false; false where nothing is said."""
+        """Return true or false; false by default."""
         value = self.data.get(key, False)
         if not isinstance(value, (bool, np.bool_)):
             self.fail(key, f"{key} = {value!r}: expected true or false")
@@ -95,7 +95,7 @@ class Reader:
         return [self._finite(key, value) for value in self._sequence(key, self.need(key), length)]
 
     def limits(self, key: str, angles: bool) -> tuple[float, float] | None:
-        """Two numbers, which may be infinite; angles may be written as strings."""
+        """Return two numbers, which may be infinite; angles may be strings."""
         if self.data.get(key) is None:
             return None
         values = self._sequence(key, self.data[key], 2)
@@ -107,7 +107,7 @@ class Reader:
         return low, high
 
     def tensor(self, key: str, default: Tensor | None = None) -> Tensor:
-        """A 3x3 matrix, or its six values xx yy zz xy xz yz."""
+        """Return a tensor from a 3x3 matrix, or from xx yy zz xy xz yz."""
         if default is not None and key not in self.data:
             return default
         value = self.need(key)
@@ -125,7 +125,7 @@ class Reader:
         return tensor(tensor_entries((array + array.T) / 2))
 
     def transform(self, key: str, default: Transform) -> Transform:
-        """A 4x4 homogeneous transform, or a position and a unit quaternion."""
+        """Return a 4x4 homogeneous transform, also from a position and a unit quaternion."""
         if self.data.get(key) is None:
             return default
         return as_transform(self.data[key], lambda message: self.fail(key, f"{key}: {message}"))
@@ -174,7 +174,7 @@ class Reader:
 
 
 def _numbers(value: Any, fail: Callable[[], NoReturn]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """An array of real numbers: not of texts, truth values or complex numbers."""
+    """Return an array of real numbers; texts, truth values and complex numbers fail."""
     try:
         array = np.asarray(value)
         each = array.flat if isinstance(value, np.ndarray) else np.asarray(value, dtype=object).flat
@@ -186,9 +186,9 @@ def _numbers(value: Any, fail: Callable[[], NoReturn]) -> np.ndarray[Any, np.dty
 
 
 def as_transform(value: Any, fail: Callable[[str], NoReturn]) -> Transform:
-    """A checked 4x4 homogeneous transform: rotation and position over a row 0 0 0 1.
+    """Return a checked 4x4 homogeneous transform.
 
-    Seven numbers are a position and a unit quaternion x y z w, as they stand in the q of a free joint.
+    Seven numbers are a position and a unit quaternion x y z w, as in the q of a free joint.
     """
     array = _numbers(value, lambda: fail(f"{value!r} is not a transform; expected 4 rows of 4 numbers"))
     if array.shape == (7,):

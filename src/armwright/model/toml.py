@@ -1,4 +1,4 @@
-"""Robots as TOML: the rows of `dh` under [[link]], the robot's own keys on top. Reading back is exact."""
+"""Robots from TOML: the rows of `dh_tables` under [[link]], the robot's keys at the top."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ FRAME_KEYS = ("name", "link", "pose")
 
 
 MAX_TABLE_ROWS = 10_000
-"""Rows of a table, as many as the joints of a tree."""
+"""The number of rows of a table, as that of the joints of a tree."""
 
 
 @dataclass(frozen=True)
 class RobotFields:
-    """What a TOML file says, ready for a `Description`."""
+    """The contents of a TOML file, ready for a `Description`."""
 
     name: str
     table: DHTable
@@ -64,6 +64,7 @@ def read(
     visuals: bool = True,
     floating: bool | None = None,
 ) -> RobotFields:
+    """Return the contents of a robot file."""
     try:
         text = contents(path, MAX_TOML_BYTES).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
@@ -88,10 +89,9 @@ def parse(
     visuals: bool = True,
     floating: bool | None = None,
 ) -> RobotFields:
-    """Read the text of a robot file; `file` is what messages call it.
+    """Return the contents of the text of a robot file, called `file` in messages.
 
-    `path` and `packages` say where meshes may be. Without `visuals`, what a viewer shows is left out. `floating` stands
-    above what the file says of its base.
+    `path` and `packages` locate meshes. With `visuals=False` shapes are not read. `floating` overrides the file.
     """
     data = parse_toml(text, file)
     lines = line_numbers(text)
@@ -124,7 +124,7 @@ def parse(
 def fields(
     data: Mapping[str, Any], where: Callable[[str, int, str | None], str], robot: str, places: MeshFolders | None = None
 ) -> RobotFields:
-    """What the keys of a robot say; `where(table, index, key)` names a place for messages, and `robot` the robot."""
+    """Return the contents of a robot's keys; `where(table, index, key)` and `robot` name places for messages."""
     data = robot_in_si(data, where, robot)
     top = Reader(data, lambda key: where("", 0, key) + robot)
     top.check_keys(ROBOT_KEYS)
@@ -159,14 +159,14 @@ def fields(
 
 
 def _rated(top: Reader) -> float | None:
-    """What the maker of a robot says it can hold, kg."""
+    """Return the payload rated by the manufacturer, kg, or None."""
     return top.at_least_zero("rated_payload", "kilograms") if "rated_payload" in top.data else None
 
 
 def _actuators(
     top: Reader, line: Callable[[str, int, str | None], str]
 ) -> tuple[Mapping[str, Any], Callable[[str | None], str]] | None:
-    """The table of actuators, with what names its place in messages; `armwright.actuators` reads it."""
+    """Return the table of actuators and a function that names its places; `armwright.actuators` reads it."""
     data = top.data.get("actuators")
     if data is not None and not isinstance(data, Mapping):
         top.fail("actuators", "actuators must be one table: [actuators] with a joint in each line")
@@ -174,12 +174,12 @@ def _actuators(
 
 
 def _base_link(top: Reader, floats: bool, where: Callable[[str | None], str]) -> Reader | None:
-    """What is written of the body of the base; it must be where the base floats, and may be where it stands."""
+    """Return a reader of the body of the base: required if the base floats, else optional."""
     data = top.data.get("base_link")
     if data is None and not floats:
         return None
     if not isinstance(data, Mapping):
-        given = "there is none (where a joint of the robot is free already, it floats as it is)"
+        given = "there is none (a robot with a free joint floats without this key)"
         given = given if data is None else f"got {data!r}"
         top.fail("base_link", f"a base that floats is a body; expected a table base_link with its mass, and {given}")
     base = Reader(data, where)
@@ -188,7 +188,7 @@ def _base_link(top: Reader, floats: bool, where: Callable[[str | None], str]) ->
 
 
 def _tip(top: Reader, table: DHTable) -> int | None:
-    """The link that carries the tool: by default the one that carries nothing else, if there is only one."""
+    """Return the link that carries the tool: by default the only link that carries no other."""
     if top.data.get("tip") is None:
         tip = only_leaf(table.parents) if table.parents else None
         if tip is None and (held := [key for key in ("flange", "tool", "payload") if top.data.get(key) is not None]):
@@ -201,7 +201,7 @@ def _tip(top: Reader, table: DHTable) -> int | None:
 
 
 def _frames(top: Reader, table: DHTable, where: Callable[[str, int, str | None], str]) -> tuple[Frame, ...]:
-    """Frames with names, each seen from the canonical frame of its link."""
+    """Return the named frames, each in the canonical frame of its link."""
     entries = top.data.get("frame", ())
     if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
         top.fail("frame", f"frames must be written as [[frame]] tables with {', '.join(FRAME_KEYS)}, one per frame")
@@ -224,7 +224,9 @@ def _frames(top: Reader, table: DHTable, where: Callable[[str, int, str | None],
 def _loops(
     top: Reader, line: Callable[[str, int, str | None], str]
 ) -> tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...]:
-    """The [[loop]] tables, each with what names its place in messages; differentials first, as loops may need them."""
+    """Return the [[loop]] tables with functions that name their places; differentials first, since
+    loops may need them.
+    """
     entries = top.data.get("loop", [])
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         top.fail("loop", "loops must be written as [[loop]] tables, one per loop")
@@ -233,6 +235,7 @@ def _loops(
 
 
 def check_row_count(rows: Sequence[object], file: str) -> None:
+    """Raise a ModelError if a table has too many rows."""
     if len(rows) > MAX_TABLE_ROWS:
         raise ModelError(f"{file} has {len(rows)} links; expected at most {MAX_TABLE_ROWS}")
 
@@ -259,6 +262,7 @@ def _payload(top: Reader, where: Callable[[str | None], str]) -> Payload | None:
 
 
 def read_payload(data: Mapping[str, Any], where: Callable[[str | None], str]) -> Payload:
+    """Return the payload of a table with mass, com and inertia."""
     entry = Reader(table_in_si(data, BODY_QUANTITIES, SI, where), where)
     entry.check_keys(PAYLOAD_KEYS)
     mass = entry.at_least_zero("mass", "kilograms")

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 MAX_TOML_BYTES = 1 << 20
-"""Bytes of a file, which take about a second; a robot of a thousand links has a third of it."""
+"""The size of a file, parsed in about a second; a robot of a thousand links has a third of it."""
 
 
 MAX_TOML_DEPTH = 32
-"""Parts of a key a.b.c, of which Python's reader takes memory with their square; brackets in one another."""
+"""The number of parts of a key a.b.c, whose square bounds the parser's memory, and of nested brackets."""
 
 
 _HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+)\s*\]""")
@@ -43,7 +43,7 @@ _DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_TOML_DEPTH
 
 
 def parse_toml(text: str, file: str) -> dict[str, Any]:
-    """What a TOML text says, if it is neither too large nor too deep for Python's reader to end soon."""
+    """Return the data of a TOML text. Raises a ModelError if it is invalid, too large or too deep."""
     if len(text) > MAX_TOML_BYTES:
         raise ModelError(f"{file} has {len(text) >> 10} kB; expected at most {MAX_TOML_BYTES >> 10}")
     bare = _TOKEN.sub(lambda token: "s" if token[0][0] in "\"'" else "" if token[0][0] == "#" else token[0], text)
@@ -61,13 +61,13 @@ def parse_toml(text: str, file: str) -> dict[str, Any]:
 def line_number(
     lines: Mapping[tuple[str, int, str | None], int], table: str, index: int, key: str | None
 ) -> int | None:
-    """The line of a key, of the table it is in, or of the key on top that has this table."""
+    """Return the line of a key, else of its table, else of the top key that holds this table."""
     places = ((table, index, key), (table, index, None), ("", 0, table))
     return next((lines[place] for place in places if place in lines), None)
 
 
 def line_numbers(text: str) -> dict[tuple[str, int, str | None], int]:
-    """Line numbers of (table, index, key); key None is the table's own header. The top of the file is table ''."""
+    """Return the lines by (table, index, key); key None is the header of the table, table '' the top of the file."""
     found: dict[tuple[str, int, str | None], int] = {}
     counts: dict[str, int] = {}
     table = ("", 0)
@@ -93,7 +93,7 @@ def line_numbers(text: str) -> dict[tuple[str, int, str | None], int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str, list[int]]]:
-    """The lines of a valid file on which a statement begins, and those on which the inline tables in it begin.
+    """Yield for each statement of a valid file its line, its text, and the lines of its inline tables.
 
     None is inside a multi-line string or a multi-line array; tables within tables do not count.
     """

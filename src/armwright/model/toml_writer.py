@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def toml_text(robot: Description) -> str:
-    """The robot as TOML, in the modified convention; numbers are written so that they read back bit for bit."""
+    """Return the robot as TOML in the modified convention; numbers read back bit for bit."""
     links = LinkNames(tuple(link.name for link in robot.links))
     parts = ["\n".join(_top(robot, links))]
     rows, carriers = robot.rows, robot.link_rows
@@ -43,7 +43,7 @@ def toml_text(robot: Description) -> str:
 
 
 def _body(body: LinkModel | Payload, row: Mapping[str, Any]) -> list[str]:
-    """Lines of a row that ends with a body."""
+    """Return the lines of a row that ends with a body."""
     keys = {**row, "mass": body.mass, "com": body.com, "inertia": tensor_entries(body.inertia)}
     if isinstance(body, LinkModel) and body.compensated_mass:
         keys |= {key: getattr(body, key) for key in COMPENSATION_KEYS}
@@ -75,7 +75,7 @@ def _top(robot: Description, links: LinkNames) -> Iterator[str]:
 
 
 def _visuals(visuals: Sequence[Visual]) -> Iterator[str]:
-    """One on each line."""
+    """Yield the shapes, one on each line."""
     if visuals:
         yield "\n".join(["visuals = [", *(f"  {_value(visual.as_row())}," for visual in visuals), "]"])
 
@@ -97,5 +97,5 @@ def _key(name: str) -> str:
 
 
 def _text(value: str) -> str:
-    """A basic string; JSON escapes are TOML escapes, except that TOML also forbids a raw DEL."""
+    """Return a basic string; JSON escapes are TOML escapes, except that TOML forbids a raw DEL too."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -34,7 +34,7 @@ QUARTER_TURN = math.pi / 2
 
 
 def compose(first: Transform, second: Transform) -> Transform:
-    """The product of two transforms."""
+    """Return the product of two transforms."""
     if second == IDENTITY_TRANSFORM:
         return first
     if first == IDENTITY_TRANSFORM:
@@ -43,13 +43,13 @@ def compose(first: Transform, second: Transform) -> Transform:
 
 
 def right_angles(angle: float) -> int | None:
-    """How many right angles an angle is, if it is a whole number of them to rounding."""
+    """Return the number of right angles in an angle, or None if it is not whole to rounding."""
     quarters = round(angle / QUARTER_TURN)
     return quarters if abs(angle - quarters * QUARTER_TURN) <= 1e-14 * max(1, abs(quarters)) else None
 
 
 def cos_sin(angle: float, number: Callable[[float], Scalar] = float) -> tuple[Scalar, Scalar]:
-    """Cosine and sine, exactly 0, 1 or -1 at right angles, so that they vanish from what is computed with them."""
+    """Return cosine and sine, exactly 0, 1 or -1 at right angles, where they cost no operations."""
     quarters = right_angles(angle)
     if quarters is None:
         return cos(number(angle)), sin(number(angle))
@@ -57,31 +57,34 @@ def cos_sin(angle: float, number: Callable[[float], Scalar] = float) -> tuple[Sc
 
 
 def tensor_entries(tensor: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
-    """xx, yy, zz, xy, xz, yz of a symmetric matrix."""
+    """Return xx, yy, zz, xy, xz, yz of a symmetric matrix."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
     return xx, yy, zz, xy, xz, yz
 
 
 def symmetric(tensor: Tensor, number: Callable[[float], Scalar] = float) -> Symmetric:
+    """Return a tensor over a scalar type."""
     return Symmetric(*map(number, tensor_entries(tensor)))
 
 
 def tensor(tensor_entries: Iterable[Scalar]) -> Tensor:
-    """The whole of a symmetric matrix, by xx, yy, zz, xy, xz, yz."""
+    """Return the matrix of xx, yy, zz, xy, xz, yz."""
     xx, yy, zz, xy, xz, yz = map(float, tensor_entries)
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
 def triple(numbers: Iterable[Scalar]) -> Triple:
+    """Return three numbers as floats."""
     x, y, z = map(float, numbers)
     return x, y, z
 
 
 def transform(T: Array) -> Transform:
-    """A 4x4 array as plain numbers."""
+    """Return a 4x4 array as plain numbers."""
     return tuple((a, b, c, d) for a, b, c, d in T.tolist())
 
 
 def pose_of(transform: Transform, number: Callable[[float], Scalar] = float) -> Pose:
+    """Return a transform as a pose over a scalar type."""
     rows = [[number(x) for x in row] for row in transform[:3]]
     return Pose(Matrix(*(Vector(*row[:3]) for row in rows)), Vector(*(row[3] for row in rows)))

@@ -1,7 +1,6 @@
-"""A tree of links, as robot files have it, and what is picked out of it: all of it, a branch, or chains to some tips.
+"""A tree of links as in robot files, checked.
 
-Fixed and locked joints weld their links together exactly; branches beside chains are locked, and what they weigh is
-carried by the link they sit on. Joints that move keep their names, signs and zeros (`assembly` puts them together).
+`tree_selection` takes a robot out of it, and `assembly` puts its bodies together.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from armwright.model.records import LinkModel
 from armwright.model.transforms import Triple
 
 MULTI_FREEDOM_KINDS = tuple(MULTI_FREEDOM_TYPES)
-"""Kinds that have more than one freedom."""
+"""Kinds of joints with several freedoms."""
 
 MAX_JOINTS = 10_000
-"""Of a file, fixed ones too. It takes some seconds to load as many."""
+"""The number of joints of a file, fixed ones included, which load in some seconds."""
 
 
 MAX_LISTED = 4
-"""Joints that have a note each; more have one together."""
+"""The number of joints or links listed one by one in a message."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeJoint:
-    """`placement` leads from the parent's frame to the child's at q = 0; the axis is in the child's frame.
+    """A joint of a tree: `placement` is the pose of the child's frame in the parent's at q = 0; the axis is in the
+    child's frame.
 
-    `mimic` says how this one follows others, by their names in the tree. `place` is the file and line
-    it is written in, if they are known. `spring_rest` has a number for each freedom; friction, rotor and spring of a
-    joint with several freedoms are those of each.
+    `mimic` refers to other joints by name. `place` is the file and line, if known. `spring_rest` has a number for each
+    freedom; friction, rotor and spring of a joint with several freedoms are those of each.
     """
 
     name: str
@@ -59,6 +58,7 @@ class TreeJoint:
 
     @property
     def moves(self) -> bool:
+        """True unless the joint is fixed."""
         return self.kind != "fixed"
 
     @property
@@ -67,7 +67,7 @@ class TreeJoint:
         return f" ({self.place})" if self.place else ""
 
     def at(self, q: float) -> Array:
-        """The transform from the parent's frame to the child's."""
+        """Return the transform from the parent's frame to the child's at q."""
         motion = np.eye(4)
         if self.kind == "prismatic":
             motion[:3, 3] = q * self.axis
@@ -79,9 +79,9 @@ class TreeJoint:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """All links and joints of a file; `by_name` says that the branches of a link come by the names of their joints.
+    """All links and joints of a file; with `by_name`, the branches of a link are in the order of the joints' names.
 
-    `origins` say where the frame that the file means by the name of a link is, for links whose frame was moved.
+    `origins` has the frames that the file calls by the names of links, for links with another frame.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Tree:
 
     @property
     def children(self) -> dict[str, list[TreeJoint]]:
-        """The joints that hang on each link, in the order of their branches."""
+        """The joints on each link, in the order of their branches."""
         children = children_of(self.joints)
         if self.by_name:
             for hanging in children.values():
@@ -104,13 +104,13 @@ class Tree:
         return children
 
     def at(self, joint: TreeJoint) -> str:
-        """Where a joint is, for a message."""
+        """Return the place of a joint, for a message."""
         return joint.place or self.file or self.name
 
 
 @dataclass(frozen=True, eq=False)
 class TreeLoop:
-    """Two links of a tree that are held together by a frame on each, or only by the origins of these frames."""
+    """Two links of a tree that meet in a frame on each: in position alone, or in rotation too for a `weld`."""
 
     name: str
     weld: bool
@@ -119,7 +119,7 @@ class TreeLoop:
 
 
 def _rotation(axis: Array, angle: float) -> Array:
-    """Rodrigues' formula."""
+    """Return the rotation about an axis (Rodrigues' formula)."""
     x, y, z = axis
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     turn: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
@@ -127,7 +127,7 @@ def _rotation(axis: Array, angle: float) -> Array:
 
 
 def children_of(joints: Iterable[TreeJoint]) -> dict[str, list[TreeJoint]]:
-    """The joints that hang on each link."""
+    """Return the joints on each link."""
     children: dict[str, list[TreeJoint]] = {}
     for joint in joints:
         children.setdefault(joint.parent, []).append(joint)
@@ -135,7 +135,7 @@ def children_of(joints: Iterable[TreeJoint]) -> dict[str, list[TreeJoint]]:
 
 
 def checked_tree(tree: Tree) -> Tree:
-    """The tree, if it is one: every link is there, has at most one parent, and hangs on the root."""
+    """Return the tree. Raises a ModelError unless every link has at most one parent and is below the root."""
     check_joint_count(len(tree.joints), tree.file or tree.name)
     parents = parents_of(tree.links, tree.joints, tree.file or tree.name)
     if tree.root in parents:
@@ -154,12 +154,13 @@ def checked_tree(tree: Tree) -> Tree:
 
 
 def check_joint_count(count: int, where: str) -> None:
+    """Raise a ModelError for too many joints."""
     if count > MAX_JOINTS:
         raise ModelError(f"{where} has {count} joints; expected at most {MAX_JOINTS}")
 
 
 def parents_of(links: Mapping[str, LinkModel], joints: Sequence[TreeJoint], where: str) -> dict[str, TreeJoint]:
-    """The joint that each link hangs on, if it is one, has a name of its own, and is between links that are there."""
+    """Return the joint above each link. Raises an error for unknown links, and for repeated names or parents."""
     parents: dict[str, TreeJoint] = {}
     names: dict[str, TreeJoint] = {}
     for joint in joints:
@@ -180,7 +181,7 @@ def parents_of(links: Mapping[str, LinkModel], joints: Sequence[TreeJoint], wher
 
 
 def cycle_message(link: str, parents: Mapping[str, TreeJoint], where: str) -> str:
-    """What to say of links that hang on each other, found upwards from one that does not hang on the root."""
+    """Return the message for a cycle of links, found from a link that is not below the root."""
     way: dict[str, TreeJoint] = {}
     while link not in way:
         if link not in parents:

@@ -1,4 +1,8 @@
-"""The robot in a tree of links: all of it, a branch, or chains to some tips."""
+"""The robot in a tree of links: all of it, a branch, or chains to some tips.
+
+Fixed and locked joints weld their links exactly. Joints of branches beside a chain are locked, and the link that
+carries the branch has its weight. Moving joints keep their names, signs and zeros.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +22,15 @@ from armwright.model.tree import MAX_LISTED, MULTI_FREEDOM_KINDS, Tree, TreeJoin
 from armwright.model.tree_tips import chain_end
 
 LIMIT_TOLERANCE = 1e-6
-"""By so much, relatively, a position may lie beyond a limit without a warning."""
+"""The relative excess of a limit without a warning."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A robot out of a tree, and what was decided on the way.
+    """A robot from a tree, with notes on the choices made.
 
-    `ends` are the links it leads to where it is a chain or tips were chosen. `tips` says which other links a chain
-    could as well end in, where nobody chose one; `placed` are its joints in the frames of the file.
+    `ends` are the tips of chains. `tips` names other possible tips of a chain if none was chosen; `placed` are its
+    joints in the frames of the file.
     """
 
     description: Description
@@ -39,28 +43,25 @@ class Selection:
 
 @dataclass(frozen=True)
 class JointRoles:
-    """Which joints are held, and where; and which follow another one, and how."""
+    """The positions of fixed joints, and the rules of followers."""
 
     held: Mapping[str, float]
     leaders: Mapping[str, Mimic]
 
     def moving(self, joints: Sequence[TreeJoint]) -> set[str]:
-        """Those of the joints that move by themselves, and those that move with one of these.
-
-        A joint that follows one which stands still stands still.
-        """
+        """Return the names of the joints that move: independent ones, and followers of these."""
         free = {j.name for j in joints if j.moves and not (j.name in self.held or j.name in self.leaders)}
         led = {name for name, mimic in self.leaders.items() if _is_moved(mimic, free)}
         return free | {joint.name for joint in joints if joint.name in led}
 
     def standing(self, moving: set[str]) -> JointRoles:
-        """The same, where joints that follow several follow those that move; the others are held, or stand at 0."""
+        """Return the same, with followers of several joints reduced to those that move; the others are constants."""
         leaders = {name: _without_fixed(mimic, moving, self.held) for name, mimic in self.leaders.items()}
         return JointRoles(self.held, leaders)
 
 
 def _is_moved(mimic: Mimic, moving: set[str]) -> bool:
-    """Whether any of the joints that one follows moves it."""
+    """Return whether a moving joint moves the follower."""
     first = mimic.joint in moving and mimic.moves
     return first or any(name in moving and factor for name, factor in mimic.others)
 
@@ -81,9 +82,9 @@ def select(
     floating: bool = False,
     straighten: float = 0.0,
 ) -> Selection:
-    """All that hangs on `base` (by default the root), or the chains from there to each `tip`, other joints locked.
+    """Return the robot below `base` (by default the root), or the chains from there to each `tip`, other joints locked.
 
-    If `floating`, a free joint carries the base. `straighten` is for `canonical`.
+    With `floating`, a free joint carries the base. `straighten` is passed to `canonical_tree`.
     """
     checked_tree(tree)
     held = _locked(tree, locked or {})
@@ -110,7 +111,7 @@ def select(
 
 
 def _selected_joints(tree: Tree, base: str, tips: Sequence[str]) -> tuple[list[TreeJoint], list[TreeJoint]]:
-    """The joints that hang on the base, and those of them that are on the way to a tip: all, if none was chosen."""
+    """Return the joints below the base, and those on the way to a tip: all of them without tips."""
     children = tree.children
     below, stack = list[TreeJoint](), [base]
     while stack:
@@ -125,7 +126,7 @@ def _selected_joints(tree: Tree, base: str, tips: Sequence[str]) -> tuple[list[T
 
 
 def _check_leaders(tree: Tree, taken: Sequence[TreeJoint], roles: JointRoles) -> None:
-    """Whom a joint follows is there, and turns or slides."""
+    """Raise an error unless the joints that others follow exist and have one freedom."""
     kinds = {joint.name: joint.kind for joint in tree.joints}
     for joint in taken:
         for leader, _ in roles.leaders[joint.name].leaders if joint.name in roles.leaders else ():
@@ -139,7 +140,7 @@ def _check_leaders(tree: Tree, taken: Sequence[TreeJoint], roles: JointRoles) ->
 
 
 def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
-    """For each joint that mimics, the one it follows, maybe by way of others: which moves by itself, or is held."""
+    """Return for each follower the rule by which it follows an independent or locked joint."""
     joints = {joint.name: joint for joint in tree.joints}
     follows = {j.name: j.mimic for j in tree.joints if j.mimic and j.kind in SINGLE_TYPES and j.name not in held}
     try:
@@ -174,7 +175,7 @@ def _float(value: Real) -> float:
 
 
 def _warn_of_limits(joint: TreeJoint, value: float) -> None:
-    """Of a joint locked where it cannot be: degrees, perhaps."""
+    """Warn of a joint locked outside of its limits, perhaps in degrees."""
     if joint.limits is None:
         return
     low, high = joint.limits
@@ -201,7 +202,7 @@ def _path(parents: Mapping[str, TreeJoint], base: str, tip: str) -> list[TreeJoi
 def _fixed_values(
     tree: Tree, below: Sequence[TreeJoint], roles: JointRoles, moving: set[str]
 ) -> tuple[dict[str, float], list[str]]:
-    """Where every joint below the base stands that does not move, and notes of it."""
+    """Return the positions of all fixed joints below the base, with notes."""
     hanging = {joint.name for joint in below}
     beside = {name: mimic for name, mimic in roles.leaders.items() if name in hanging and name not in moving}
     _check_side_branches(tree, beside, moving)
@@ -225,7 +226,7 @@ def _fixed_values(
 
 
 def _check_side_branches(tree: Tree, beside: Mapping[str, Mimic], moving: set[str]) -> None:
-    """Nothing beside the chain moves with a joint of it."""
+    """Raise a ModelError if a joint beside the chain follows a joint of it."""
     led = {name: mimic.joint for name, mimic in beside.items() if _is_moved(mimic, moving)}
     if led:
         leading = ", ".join(sorted({*led.values()}))
@@ -236,7 +237,7 @@ def _check_side_branches(tree: Tree, beside: Mapping[str, Mimic], moving: set[st
 
 
 def _notes(each: list[str], together: str, names: Sequence[str]) -> list[str]:
-    """A note for each, or, where there are many, one for all."""
+    """Return a note for each joint, or one for all of many."""
     if len(names) <= MAX_LISTED:
         return each
     more = ", ..." if len(names) > 2 * MAX_LISTED else ""

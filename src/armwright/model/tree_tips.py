@@ -12,11 +12,11 @@ from armwright.model.assembly import Assembly
 from armwright.model.tree import MAX_LISTED, Tree, children_of
 
 SAME_FRAME = 1e-6
-"""Metres and radians: frames nearer than this are the same to whoever chooses a tip."""
+"""Metres and radians below which frames are equal as tips."""
 
 
 def chain_end(tree: Tree, whole: Assembly) -> tuple[str | None, str]:
-    """The link that a chain ends in, and which others it could as well end in; none where there are branches."""
+    """Return the link at the end of a chain, and a note on other possible ends; None where the tree branches."""
     last = whole.only_leaf
     if last is None:
         return None, ""
@@ -34,7 +34,7 @@ def chain_end(tree: Tree, whole: Assembly) -> tuple[str | None, str]:
 
 
 def _other_tips(frames: Mapping[str, Array], tip: str) -> str:
-    """The links that the chain could as well end in, and how far they are from the one that was taken."""
+    """Return a note on the other possible ends of the chain, with their distances."""
     with np.errstate(over="ignore", invalid="ignore"):
         apart = {name: _distance(frames[tip], T) for name, T in frames.items()}
     others = [f"{name!r} ({distance})" for name, distance in apart.items() if distance]
@@ -45,7 +45,7 @@ def _other_tips(frames: Mapping[str, Array], tip: str) -> str:
 
 
 def _distance(A: Array, B: Array) -> str:
-    """The distance between two frames and the angle, if they are not the same."""
+    """Return the distance and the angle between two frames as text, empty for equal ones."""
     length = float(np.linalg.norm(A[:3, 3] - B[:3, 3]))
     turn = math.degrees(2 * math.asin(min(1.0, float(np.linalg.norm(A[:3, :3] - B[:3, :3])) / math.sqrt(8))))
     parts = [f"{1e3 * length:.3g} mm"] if length > SAME_FRAME else []

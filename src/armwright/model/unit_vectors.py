@@ -1,4 +1,6 @@
-"""Positions whose quaternions are of unit length, or the sentence that says which are not."""
+"""Positions with quaternions (and cosine-sine pairs) of unit length, or a message that names those of
+another length.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from armwright.model.description import Description
 
 
 def checked_unit_vectors(robot: Description, name: str, q: Array) -> Array:
-    """Positions (..., nq) with quaternions of exactly unit length; those that are clearly not are refused."""
+    """Return positions (..., nq) with unit vectors scaled to exact length. Raises an InputError for wrong ones."""
     if said := unit_length_error(robot, name, q):
         raise InputError(said)
     return robot.unit(q)
 
 
 def have_unit_length(robot: Description, q: Array) -> Array:
-    """In which of positions (..., nq) all quaternions are of unit length, as `not_unit` has it."""
+    """Return for which of the positions (..., nq) all unit vectors have unit length, as in `unit_length_error`."""
     good: Array = package(q).ones(q.shape[:-1], bool)
     for ball in robot.balls:
         good &= ~_lengths(q, ball)[1]
@@ -28,15 +30,15 @@ def have_unit_length(robot: Description, q: Array) -> Array:
 
 
 def _lengths(q: Array, ball: Ball) -> tuple[Array, Array]:
-    """The lengths of the quaternions of a joint, and which are wrong."""
+    """Return the lengths of the unit vectors of a joint, and which of them are wrong."""
     lengths: Array = np.linalg.norm(q[..., ball.unit_vector].astype(float, copy=False), axis=-1)
     return lengths, ~(np.abs(lengths * lengths - 1) <= NOT_UNIT)
 
 
 def unit_length_error(robot: Description, name: str, q: Array) -> str:
-    """Which quaternion in positions (..., nq) has another length than one, and which; nothing where none has.
+    """Return a message on the first unit vector in positions (..., nq) without unit length, or an empty text.
 
-    By `NOT_UNIT` its square may differ: more is no rounding of whoever wrote it.
+    Its square may differ from one by `NOT_UNIT`; a larger difference is not due to rounding.
     """
     for ball in robot.balls:
         lengths, wrong = _lengths(q, ball)

@@ -1,6 +1,6 @@
-"""Units that a person wrote: a text such as "250 mm", or the units of a whole file. Everything becomes SI and radians.
+"""Units of a text such as "250 mm" or of a file. All numbers become SI units and radians.
 
-A unit is a product of powers of known units, `kg mm^2` or `N m s/rad`; each "/" divides by the one unit behind it.
+A unit is a product of powers of known units, `kg mm^2` or `N m s/rad`; each "/" divides by the next unit alone.
 Decimal numbers stay exact: "89.2 mm" is 0.0892 to the last bit.
 """
 
@@ -30,10 +30,10 @@ MASS_POWERS, LENGTH_POWERS, TIME_POWERS, ANGLE_POWERS = (
 )
 FORCE_POWERS = (1, 1, -2, 0)
 UNIT_ABBREVIATIONS = {"Nm": "N m", "Nmm": "N mm", "kNm": "kN m", "Nms": "N m s", "rpm": "turn/min"}
-"""Products that are usually written as one word."""
+"""Products usually written as one word."""
 
 MAX_LIST_DEPTH = 3
-"""Lists within each other that may hold numbers: a tensor has rows."""
+"""The depth of nested lists of numbers: a tensor has rows."""
 
 MAX_QUANTITY_CHARS = 80
 """Characters of a number with its unit."""
@@ -47,19 +47,20 @@ _FACTOR = re.compile(r"([A-Za-zµ]+|°)(?:\^?(-?[0-9])|([²³]))?")
 
 @dataclass(frozen=True)
 class Unit:
-    """What one of it is in SI: factor pi^turns, of which dimension."""
+    """A unit: its dimension, and its value in SI, factor pi^turns."""
 
     dimension: Dimension
     factor: Fraction = Fraction(1)
     turns: int = 0
 
     def times(self, other: Unit, power: int) -> Unit:
+        """Return the product with a power of another unit."""
         dimension = tuple(a + power * b for a, b in zip(self.dimension, other.dimension, strict=True))
         kg, m, s, rad = dimension
         return Unit((kg, m, s, rad), self.factor * other.factor**power, self.turns + power * other.turns)
 
     def in_si(self, value: float) -> float:
-        """So many of this unit in SI."""
+        """Return a number of this unit in SI."""
         if not math.isfinite(value) or (self.factor == 1 and not self.turns):
             return value
         if self == DEGREE:
@@ -87,7 +88,7 @@ UNITS_BY_NAME = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a key holds: its name in a sentence, its unit, an example, and other units that mean the same here."""
+    """A quantity: its name for messages, its SI unit, an example, and other accepted units."""
 
     name: str
     unit: str
@@ -96,6 +97,7 @@ class Quantity:
 
     @property
     def units(self) -> tuple[Unit, ...]:
+        """The accepted units."""
         return tuple(unit_of(text) for text in (self.unit, *self.also))
 
 
@@ -116,16 +118,16 @@ ACCELERATION = Quantity("an acceleration", "m/s^2", "9.81 m/s^2")
 LINE_DENSITY = Quantity("a mass per length", "kg/m", "2 kg/m")
 
 FILE_QUANTITIES = {"length": LENGTH, "angle": ANGLE, "mass": MASS, "inertia": INERTIA}
-"""The quantities of which a file may name the unit that its numbers are in."""
+"""Quantities whose units a file may declare."""
 
 
 class WrongUnit(Exception):  # noqa: N818
-    """A sentence about a unit that is not known, or does not fit; whoever catches it knows where it stands."""
+    """An unknown or unsuitable unit; the caller adds the place."""
 
 
 @lru_cache(maxsize=256)
 def unit_of(text: str) -> Unit:
-    """The unit of that name, or the product of several."""
+    """Return a unit by name, or a product of several."""
     text = UNIT_ABBREVIATIONS.get(text.strip(), text.strip())
     unit, rest, power = Unit((0, 0, 0, 0)), text, 1
     while rest:
@@ -155,7 +157,7 @@ def unit_of(text: str) -> Unit:
 
 
 def read_quantity(text: str, quantity: Quantity) -> float | None:
-    """A number with its unit in SI; None for a text that is not one."""
+    """Return a number with its unit in SI; None for any other text."""
     if len(text) > MAX_QUANTITY_CHARS:
         return None
     if found := _QUANTITY.fullmatch(text):
@@ -183,12 +185,12 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Units:
-    """The units that the bare numbers of a file are in; quantities that are not here are in SI."""
+    """The declared units of a file's bare numbers; other quantities are in SI."""
 
     named: Mapping[str, Unit] = field(default_factory=dict)
 
     def of(self, quantity: Quantity) -> Unit:
-        """The unit of a quantity: speeds, pitches and masses per length follow lengths, angles and masses."""
+        """Return the unit of a quantity: speeds, pitches and masses per length follow lengths, angles and masses."""
         length, angle, mass, inertia = (self.named.get(key, FILE_QUANTITIES[key].units[0]) for key in FILE_QUANTITIES)
         own = {LENGTH: length, ANGLE: angle, MASS: mass, INERTIA: inertia}
         second, radian = UNITS_BY_NAME["s"], UNITS_BY_NAME["rad"]
@@ -197,7 +199,7 @@ class Units:
         return own.get(quantity, quantity.units[0])
 
     def in_si(self, value: Any, quantity: Quantity, depth: int = MAX_LIST_DEPTH) -> Any:
-        """Numbers, texts with units, and lists of them in SI; whatever else it is stays for the reader to refuse."""
+        """Return numbers, texts with units, and lists of them in SI; other values are unchanged."""
         if isinstance(value, str):
             number = read_quantity(value, quantity)
             return value if number is None else number
@@ -216,7 +218,7 @@ SI = Units()
 
 
 def units_of(given: Any) -> Units:
-    """The units of a file: `units = "mm"`, a list of units each of another quantity, or a table by quantity."""
+    """Return the units of a file: `units = "mm"`, a list of units of different quantities, or a table by quantity."""
     if given is None:
         return SI
     if isinstance(given, Mapping):
@@ -250,5 +252,5 @@ def _named(key: str, text: Any) -> Unit:
 
 
 def unit_error(error: WrongUnit, where: str) -> ModelError:
-    """The error to raise for a wrong unit at a place."""
+    """Return the error for a wrong unit at a place."""
     return ModelError(f"{where}: {error}")

@@ -1,10 +1,7 @@
-"""URDF: a tree of links read from a file, and a robot written as one.
+"""URDF: a tree of links read from a file.
 
-Read: inertias, origins, axes of any sign, limits, damping and friction, mimic joints, reflected rotor inertia where a
-transmission gives it, and what a viewer shows. Meshes are never opened. Written: each link in the frame that has its
-name, if it was read from a file, or with z on the axis of its joint; other frames and the tool with its payload fixed
-to them; a free joint as `floating` and a planar one, other joints of several freedoms as several joints; an ellipsoid,
-which URDF has not, as a comment. Where a name is taken already, or occurs twice, it is numbered.
+Read are inertias, origins, axes, limits, damping and friction, mimic joints, reflected rotor inertia of transmissions,
+and shapes. Meshes are never opened.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from armwright.model.urdf_visuals import UrdfVisuals, origin_of
 from armwright.model.visual import Visual
 
 UNKNOWN_LIMIT = 1e6
-"""Effort and velocity of a joint whose limits are not known; URDF wants numbers there."""
+"""Effort and velocity of a joint with unknown limits, where URDF requires a number."""
 
 
 TENSOR_ATTRIBUTES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
@@ -41,12 +38,12 @@ URDF_JOINT_TYPES = {
 
 
 def read(path: str | Path) -> Tree:
-    """The tree of a URDF file."""
+    """Return the tree of a URDF file."""
     return tree_of(xml.read(path))
 
 
 def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
-    """The tree of a parsed URDF document; `packages` says where meshes may be, see `model.meshes`."""
+    """Return the tree of a parsed URDF document; `packages` locates meshes (`model.meshes`)."""
     if root.tag != "robot":
         root.fail(
             f"<{root.tag}> is not a URDF robot; expected <robot> (URDF) or <mujoco> (MJCF) as the outermost element"
@@ -120,7 +117,7 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
 
 
 def _limits(limit: xml.Element | None, kind: str) -> tuple[float, float] | None:
-    """The limits as they are written: `problems` tells those that are reversed."""
+    """Return the limits of the file; `problems` reports reversed ones."""
     if kind == "continuous" or limit is None or not {"lower", "upper"} & set(limit.attributes):
         return None
     low, high = limit.number("lower", 0.0), limit.number("upper", 0.0)
@@ -130,13 +127,13 @@ def _limits(limit: xml.Element | None, kind: str) -> tuple[float, float] | None:
 
 
 def _known(limit: xml.Element | None, name: str) -> float | None:
-    """A limit of speed or effort; zero and millions mean that nobody knew."""
+    """Return a limit of speed or effort; zero and millions mean unknown."""
     value = limit.number(name, 0.0) if limit is not None else 0.0
     return value if 0 < value < UNKNOWN_LIMIT else None
 
 
 def _rotors(root: xml.Element) -> dict[str, float]:
-    """Rotor inertia as the joint feels it, from transmissions that give it with their reduction."""
+    """Return the reflected rotor inertias of transmissions, by joint."""
     found: dict[str, float] = {}
     for transmission in root.all("transmission"):
         joints, actuators = transmission.all("joint"), transmission.all("actuator")

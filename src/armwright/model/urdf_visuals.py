@@ -1,4 +1,4 @@
-"""Parts of a URDF document: origins, and what a viewer shows of a link."""
+"""The shapes of a URDF document, and the origins of its elements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUND_SHAPES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsul
 
 
 class UrdfVisuals:
-    """The visuals of a document being read. What only collides is not kept; the names of its meshes are checked."""
+    """The shapes of a document. Collision shapes are not kept, but the names of their meshes are checked."""
 
     def __init__(self, root: xml.Element, packages: Mapping[str, str | Path] | None) -> None:
         self.places = MeshFolders.around(root.file, packages)
@@ -32,7 +32,7 @@ class UrdfVisuals:
             self._colour(material)
 
     def on(self, link: xml.Element) -> Iterator[Visual]:
-        """Those of a link, in its frame."""
+        """Yield the shapes of a link, in its frame."""
         for element in link.all("collision"):
             for mesh in (mesh for geometry in element.all("geometry") for mesh in geometry.all("mesh")):
                 self._name(mesh)
@@ -43,13 +43,13 @@ class UrdfVisuals:
                 yield Visual(shape, visual_pose(origin_of(element)), colour, element.attributes.get("name", ""))
 
     def _first(self, element: xml.Element, tag: str) -> xml.Element | None:
-        """The first child of that name, which counts: in many files a visual has two materials."""
+        """Return the first child of that name, the one that counts: in many files a visual has two materials."""
         found = element.all(tag)
         self.surplus += found[1:]
         return found[0] if found else None
 
     def tell(self, file: str) -> None:
-        """A warning of what is left out because there is more than one."""
+        """Warn of elements that are ignored because they are repeated."""
         if self.surplus:
             first, count = self.surplus[0], len(self.surplus)
             more = f" and {count - 1} more such element{'s' if count > 2 else ''}" if count > 1 else ""
@@ -57,7 +57,7 @@ class UrdfVisuals:
             warnings.warn(text, VisualWarning, stacklevel=5)
 
     def _colour(self, material: xml.Element) -> Colour | None:
-        """Of a material that is defined here, or was first under this name."""
+        """Return the colour of a material defined here, or first defined under this name."""
         name, color = material.attributes.get("name", ""), self._first(material, "color")
         if color is None:
             return self.colours.get(name)
@@ -90,7 +90,7 @@ class UrdfVisuals:
 
 
 def scale_of(mesh: xml.Element) -> Triple:
-    """The scale of a mesh, three numbers; some files have one for all."""
+    """Return the scale of a mesh, three numbers; some files have one for all."""
     if len(mesh.attributes.get("scale", "").split()) == 1:
         [x] = mesh.vector("scale", (), 1)
         return x, x, x
@@ -105,7 +105,7 @@ def _length(shape: xml.Element, name: str) -> float:
 
 
 def origin_of(element: xml.Element) -> Array:
-    """The <origin> in an element as a transform; without one, none."""
+    """Return the <origin> in an element as a transform, by default the identity."""
     T: Array = np.eye(4)
     origin = element.one("origin")
     if origin is not None:
@@ -119,7 +119,7 @@ def _angles(origin: xml.Element) -> Array:
 
 
 def _quaternion(origin: xml.Element) -> Array:
-    """The rotation by URDF 1.2's other attribute."""
+    """Return the rotation of quat_xyzw, an attribute of URDF 1.2."""
     from armwright.model.mjcf.pose import rotation  # noqa: PLC0415  (MJCF is written with what is here)
 
     if "rpy" in origin.attributes:

@@ -1,4 +1,9 @@
-"""A robot as URDF text."""
+"""A robot as URDF text.
+
+A link is in the frame with its name, if it was read from a file, else with z on the axis of its joint. Other frames,
+and the tool with its payload, are fixed links. Free and planar joints are `floating` and `planar`; other joints of
+several freedoms are several joints. An ellipsoid, which URDF lacks, is a comment. Repeated names are numbered.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +29,17 @@ from armwright.model.visual import Box, Ellipsoid, Mesh, Visual, shape_lengths
 from armwright.model.xml_writer import unique_names, unused_name, xml_text
 
 URDF_NAMES = {"free": "floating", "planar": "planar"}
-"""Joints of several freedoms that URDF has, by its names."""
+"""Joints of several freedoms in URDF, and their names there."""
 
 
 def urdf_text(robot: Description) -> str:
-    """The robot as URDF. Gravity, springs and compensation have no place there; the payload is a fixed link."""
+    """Return the robot as URDF, with the payload as a fixed link. Gravity, springs and compensation are lost."""
     _warn_of_losses(robot)
     return xml_text(_Writer(robot).root)
 
 
 class _Writer:
-    """A robot being written: each link in its own frame where a frame has its name, all other frames fixed to them."""
+    """The document of a robot: each link in the frame with its name, if any, other frames fixed to them."""
 
     def __init__(self, robot: Description) -> None:
         _check_written(robot)
@@ -57,7 +62,7 @@ class _Writer:
                 _transmission(self.root, joint)
 
     def _own(self, i: int) -> Array:
-        """The frame of the file that a link is from, if it can be written: the axis of the joint goes through it."""
+        """Return the file's frame of a link, if the axis of its joint passes through it, else the identity."""
         frames = [frame for frame in self.robot.frames if (frame.name, frame.link) == (self.names[i], i)]
         T, joint = np.asarray(frames[0].pose) if frames else np.eye(4), self.robot.rows[self.robot.link_rows[i]]
         on_axis = joint.prismatic or not np.any(T[:2, 3])
@@ -68,13 +73,13 @@ class _Writer:
         return T
 
     def _is_there(self, frame: Frame) -> bool:
-        """Whether it is that of a link which has its name."""
+        """Return whether a frame is that of the link with its name."""
         if frame.link < 0:
             return frame.name == self.base and _is_identity(self._in_base(frame))
         return frame.name == self.names[frame.link] and np.array_equal(self.turns[frame.link], frame.pose)
 
     def _link(self, i: int) -> None:
-        """A link and its joint, or its joints with links without mass between them."""
+        """Add a link and its joint, or its joints with massless links between."""
         robot, name, T = self.robot, self.names[i], self.turns[i]
         last, above = robot.link_rows[i], robot.parents[i]
         first = last - robot.rows[last].freedom
@@ -100,7 +105,7 @@ class _Writer:
         _moving_joint(self.root, joint, parent, name, before @ zero_placement(joint) @ T, T[2, :3])
 
     def _frames(self) -> None:
-        """The tool with what it holds, and the frames that are not those of links."""
+        """Add the tool with its payload, and the frames that are not those of links."""
         robot, taken = self.robot, [self.base, *self.names]
         frames = [frame for frame in robot.frames if not self._is_there(frame)]
         tools = [] if robot.tip is None else [replace(robot.tool_frame, name="tool")]
@@ -116,7 +121,7 @@ class _Writer:
 
 
 def _warn_of_losses(robot: Description) -> None:
-    """Warn of what acts, and a URDF has no words for."""
+    """Warn of springs, compensation and drives that URDF cannot hold."""
     several = [row for row in robot.rows if row.kind in FREEDOMS_OF_KIND]
     gone = [
         *(f"the spring of {row.name}" for row in robot.rows if row.sprung),
@@ -128,7 +133,7 @@ def _warn_of_losses(robot: Description) -> None:
 
 
 def _check_written(robot: Description) -> None:
-    """What has no place in URDF is not left out without a word."""
+    """Raise a ModelError for a joint or a loop that URDF cannot hold."""
     wrong = [f"the ball joint {row.name.rpartition('.')[0]!r}" for row in robot.rows if row.kind == "ball"]
     wrong += [f"the loop {loop.name!r}" for loop in robot.loops]
     wrong += [f"{row.name!r}, which follows by a curve" for row in robot.followers if row.mimic and row.mimic.curve]
@@ -186,7 +191,7 @@ def _inertial(element: ET.Element, link: LinkModel) -> None:
 
 
 def _add_visuals(link: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
-    """The visuals of a link in whose frame theirs is T."""
+    """Add the shapes of a link in whose frame theirs is T."""
     for visual in visuals:
         shape = visual.shape
         if isinstance(shape, Ellipsoid):

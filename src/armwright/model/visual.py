@@ -1,9 +1,9 @@
-"""What a robot looks like: shapes on its links, for a viewer. They have no influence on anything that is computed.
+"""Shapes on the links of a robot, for a viewer. They have no influence on computations.
 
-Lengths are in metres. Boxes are centred, cylinders and capsules lie along z about their middle; the length of a capsule
+Lengths are in metres. Boxes are centred; cylinders and capsules lie along z about their middle. The length of a capsule
 is that of its straight part. The vertices of a mesh are multiplied by `scale`. A colour is red, green, blue and opacity
-from 0 to 1. In a TOML robot a visual is a table of one line, `visuals` of a [[link]] on that link, `visuals` on top of
-the file on the base:
+from 0 to 1. In a TOML robot a shape is an inline table in `visuals`: of a [[link]] for that link, at the top for the
+base.
 
     visuals = [{mesh = "meshes/link1.stl", scale = [1.0, 1.0, 1.0], pose = [[...], ...], rgba = [...], name = "..."},
                {box = [0.1, 0.2, 0.3]}, {cylinder = [radius, length]}, {sphere = radius},
@@ -31,44 +31,54 @@ Colour: TypeAlias = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Mesh:
-    """Triangles in a file, which is not opened here. `file` is its name as `model.meshes` keeps it."""
+    """Triangles in a file, which is not opened here. `file` is its package name (`model.meshes`)."""
 
     file: str
     scale: Triple = (1.0, 1.0, 1.0)
     places: MeshFolders | None = field(default=None, compare=False, repr=False)
 
     def find(self, packages: Mapping[str, str | Path] | None = None) -> Path:
-        """The file on this machine; `packages` says where packages are, besides what was said on loading.
+        """Return the file on this machine; `packages` adds folders of packages to those given at load.
 
-        A `ModelError` if it is missing, or lies outside of the model's folder and of the packages.
+        Raises a `ModelError` if it is missing, or outside of the model's folder and the packages.
         """
         return (self.places or MeshFolders.around("robot")).find(self.file, packages)
 
 
 @dataclass(frozen=True)
 class Box:
+    """A box with sides (x, y, z), centred."""
+
     size: Triple
 
 
 @dataclass(frozen=True)
 class Cylinder:
+    """A cylinder along z about its middle."""
+
     radius: float
     length: float
 
 
 @dataclass(frozen=True)
 class Sphere:
+    """A sphere about the origin."""
+
     radius: float
 
 
 @dataclass(frozen=True)
 class Capsule:
+    """A capsule along z; `length` is that of its straight part."""
+
     radius: float
     length: float
 
 
 @dataclass(frozen=True)
 class Ellipsoid:
+    """An ellipsoid with radii along x, y and z."""
+
     radii: Triple
 
 
@@ -82,7 +92,7 @@ SOLIDS: dict[str, Callable[..., Solid]] = {
     "capsule": Capsule,
     "ellipsoid": lambda *radii: Ellipsoid(triple(radii)),
 }
-"""The shapes that are known by their lengths, in the order of `lengths`."""
+"""The shapes given by lengths, in the order of `shape_lengths`."""
 
 MUJOCO_SIZE_FACTORS = {
     "box": (0.5, 0.5, 0.5),
@@ -91,18 +101,18 @@ MUJOCO_SIZE_FACTORS = {
     "capsule": (1, 0.5),
     "ellipsoid": (1, 1, 1),
 }
-"""What MuJoCo counts of each length: all of a radius, half of a side."""
+"""MuJoCo's size for each length: a whole radius, half of a side."""
 
 
 def shape_lengths(shape: Solid) -> tuple[str, tuple[float, ...]]:
-    """What files call a shape, and its lengths: all sides, all radii, or radius and length."""
+    """Return the name of a shape in files, and its lengths: sides, radii, or radius and length."""
     values = astuple(shape)
     return type(shape).__name__.lower(), values[0] if isinstance(values[0], tuple) else values
 
 
 @dataclass(frozen=True)
 class Visual:
-    """A shape, its pose in the frame of the link it is on, its colour if it has one, and its name ("" for none)."""
+    """A shape, its pose in the frame of its link, its colour if it has one, and its name ("" for none)."""
 
     shape: Shape
     pose: Transform = IDENTITY_TRANSFORM
@@ -110,12 +120,12 @@ class Visual:
     name: str = ""
 
     def moved(self, T: Array | Transform) -> Visual:
-        """The same seen from a frame in which its own frame is T."""
+        """Return the same in a frame in which its own frame has the pose T."""
         with np.errstate(over="ignore", invalid="ignore"):
             return replace(self, pose=visual_pose(np.asarray(T) @ np.asarray(self.pose)))
 
     def as_row(self) -> dict[str, Any]:
-        """What `read` reads, without what it takes for granted."""
+        """Return the table for `read_visuals`, without defaults."""
         row: dict[str, Any] = {}
         if isinstance(self.shape, Mesh):
             row |= {"mesh": self.shape.file, "scale": self.shape.scale}
@@ -128,9 +138,9 @@ class Visual:
 
 
 def visual_pose(T: Array) -> Transform:
-    """Plain numbers, and zeros where rounding left next to nothing."""
+    """Return a transform as plain numbers, with rounding errors set to zero."""
     if not np.isfinite(T).all():
-        raise ModelError("what is seen of a link lies nowhere; check the origins in the file")
+        raise ModelError("the pose of a shape on a link is not finite; check the origins in the file")
     return transform(np.where(np.abs(T) <= 1e-14, 0.0, T))
 
 
@@ -139,7 +149,7 @@ VISUAL_KEYS = (*SHAPE_KEYS, "scale", "pose", "rgba", "name")
 
 
 def read_visuals(row: Reader, places: MeshFolders | None) -> tuple[Visual, ...]:
-    """`visuals` of a table in a TOML file, or of a DH row."""
+    """Return the `visuals` of a table in a TOML file, or of a DH row."""
     entries = row.data.get("visuals", ())
     if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
         row.fail("visuals", f"visuals = {entries!r} is not a list of tables with keys {', '.join(VISUAL_KEYS)}")
@@ -184,7 +194,7 @@ def _colour(values: Sequence[float]) -> Colour:
 
 
 def shape_counts(visuals: Sequence[Visual]) -> str:
-    """How many there are of each kind, such as '7 meshes, 1 box'."""
+    """Return the number of each kind as text, such as '7 meshes, 1 box'."""
     kinds = [type(visual.shape).__name__.lower() for visual in visuals]
     plural = {"mesh": "meshes", "box": "boxes"}
     counts = ((kind, kinds.count(kind)) for kind in SHAPE_KEYS if kind in kinds)

@@ -1,7 +1,6 @@
-"""Robot files are XML from strangers: parsed with limits, without entities, with the line of every element.
+"""XML of robot files from unknown sources: parsed within limits, without entities, with the line of every element.
 
-No document type is accepted, so there are no entities to expand or fetch. Size, depth and number of elements are
-bounded before anything is built.
+Document types are refused, so no entities are expanded or fetched. Size, depth and number of elements are bounded.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from armwright.files import robot_file
 from armwright.model.transforms import cos_sin
 
 MAX_XML_BYTES = 32 << 20
-"""Bytes of a file; descriptions of robots are some hundred kilobytes."""
+"""The size of a file; robot descriptions have some hundred kilobytes."""
 
 MAX_XML_DEPTH = 200
 MAX_XML_ELEMENTS = 1_000_000
@@ -33,7 +32,7 @@ _ENCODING = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]*)""")
 
 @dataclass
 class Element:
-    """A tag with its attributes, its children, its own text, and the line it starts in."""
+    """A tag with its attributes, its children, its text, and its first line."""
 
     tag: str
     attributes: dict[str, str]
@@ -43,11 +42,11 @@ class Element:
     text: str = ""
 
     def all(self, tag: str) -> list[Element]:
-        """The children of that name."""
+        """Return the children of that name."""
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str) -> Element | None:
-        """The child of that name, if there is one; two are an error."""
+        """Return the child of that name, or None. Two are an error."""
         found = self.all(tag)
         if len(found) > 1:
             found[1].fail(f"a second <{tag}> in <{self.tag}>; expected at most one")
@@ -60,7 +59,7 @@ class Element:
         return found
 
     def walk(self) -> Iterator[Element]:
-        """This element and everything below it."""
+        """Yield this element and everything below it."""
         stack = [self]
         while stack:
             element = stack.pop()
@@ -71,7 +70,7 @@ class Element:
         raise ModelError(f"{self.file}, line {self.line}: {message}")
 
     def text_of(self, name: str) -> str:
-        """An attribute that must be there."""
+        """Return a required attribute."""
         if name not in self.attributes:
             self.fail(f"<{self.tag}> has no attribute {name!r}")
         return self.attributes[name]
@@ -82,7 +81,7 @@ class Element:
         return self._float(name, self.text_of(name))
 
     def vector(self, name: str, default: tuple[float, ...], length: int = 3) -> tuple[float, ...]:
-        """Numbers separated by spaces."""
+        """Return numbers separated by spaces."""
         if name not in self.attributes:
             return default
         parts = self.attributes[name].split()
@@ -101,12 +100,12 @@ class Element:
 
 
 def read(path: str | Path) -> Element:
-    """The root element of a file."""
+    """Return the root element of a file."""
     return parse(robot_file(path, MAX_XML_BYTES), str(path))
 
 
 def parse(data: bytes | str, file: str = "XML") -> Element:
-    """The root element of a document."""
+    """Return the root element of a document."""
     raw = data.encode() if isinstance(data, str) else data
     if len(raw) > MAX_XML_BYTES:
         raise ModelError(f"{file} has {len(raw) >> 20} MB; expected at most {MAX_XML_BYTES >> 20}")
@@ -129,7 +128,7 @@ def parse(data: bytes | str, file: str = "XML") -> Element:
 
 
 def _undecodable(raw: bytes, file: str) -> str | None:
-    """What to say of bytes that are not UTF-8 where nothing else is announced; expat only says 'invalid token'."""
+    """Return the message for bytes that are not UTF-8 in a file without declared encoding, else None."""
     announced = _ENCODING.match(raw)
     if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or (announced and announced[1].lower() not in (b"utf-8", b"utf8")):
         return None
@@ -188,7 +187,7 @@ class _Builder:
 
 
 def rotation_xyz(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
-    """Rot(z, yaw) Rot(y, pitch) Rot(x, roll), exact at right angles."""
+    """Return Rot(z, yaw) Rot(y, pitch) Rot(x, roll), exact at right angles."""
     (cr, sr), (cp, sp), (cy, sy) = (cos_sin(angle) for angle in (roll, pitch, yaw))
     return np.array(
         [
@@ -201,10 +200,10 @@ def rotation_xyz(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
 
 
 def roll_pitch_yaw(R: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Angles with R = Rot(z, yaw) Rot(y, pitch) Rot(x, roll), to the last digit wherever the pitch is.
+    """Return angles with R = Rot(z, yaw) Rot(y, pitch) Rot(x, roll), accurate for every pitch.
 
-    Where it is a right angle, roll and yaw turn about the same axis, and all of it is yaw. Near it the roll is hardly
-    known, so that the others are found for the roll that was taken.
+    At a pitch of a right angle, roll and yaw have the same axis, and all of it is yaw. Near it the roll is
+    ill-conditioned, so the others are computed for the roll that was chosen.
     """
     roll = math.atan2(R[2, 1], R[2, 2]) if math.hypot(R[2, 1], R[2, 2]) > 1e-15 else 0.0
     cr, sr = math.cos(roll), math.sin(roll)

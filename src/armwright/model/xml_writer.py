@@ -11,7 +11,7 @@ FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\uff
 
 
 def xml_text(root: ET.Element) -> str:
-    """The text of a document. Characters that no XML may hold are written out, as \\x1b, so that it can be read."""
+    """Return the text of a document; forbidden characters are escaped, as \\x1b."""
     for element in root.iter():
         for key, value in element.attrib.items():
             element.attrib[key] = FORBIDDEN_CHARACTERS.sub(_escaped, value)
@@ -26,7 +26,7 @@ def _escaped(character: re.Match[str]) -> str:
 
 
 def unique_names(names: Iterable[str], reserved: Sequence[str] = ()) -> list[str]:
-    """Names of which each occurs once, and none is reserved; the second of its kind is numbered."""
+    """Return names that differ from each other and from the reserved ones; repetitions are numbered."""
     given = list(names)
     taken, found, following = {*given, *reserved}, list[str](), dict.fromkeys(reserved, 2)
     for name in given:
@@ -41,5 +41,5 @@ def unique_names(names: Iterable[str], reserved: Sequence[str] = ()) -> list[str
 
 
 def unused_name(name: str, names: Sequence[str]) -> str:
-    """The name, or one like it that is not among these."""
+    """Return the name, or a numbered one that is not among these."""
     return unique_names([*names, name])[-1]

@@ -1,4 +1,4 @@
-"""What the actuators of an MJCF file add to its joints."""
+"""Limits, armature and damping that the actuators of an MJCF file add to its joints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from armwright.model.mjcf.options import disabled
 
 @dataclass
 class JointActuation:
-    """What the actuators of a joint add to it, as the joint feels it."""
+    """The sum of the actuators of a joint, reflected to the joint."""
 
     effort: float | None = None
     armature: float = 0.0
@@ -20,7 +20,7 @@ class JointActuation:
 
 
 def joint_actuation(mujoco: Any, spec: Any) -> dict[str, JointActuation]:
-    """The actuators, by joint. They are taken out of the model: some ask for as much memory as a file likes."""
+    """Return the actuators by joint, and remove them from the model, where some need unbounded memory."""
     drives: dict[str, JointActuation] = {}
     flags, groups = int(spec.option.disableflags), int(spec.option.disableactuator)
     idle, damped = disabled(mujoco, flags, "ACTUATION"), not disabled(mujoco, flags, "DAMPER")
@@ -39,7 +39,7 @@ def joint_actuation(mujoco: Any, spec: Any) -> dict[str, JointActuation]:
 
 
 def _largest_force(mujoco: Any, actuator: Any, clamped: bool) -> float | None:
-    """The largest force of an actuator before its gear: its own limit, or what a motor makes of the largest control."""
+    """Return the largest force of an actuator before its gear: its limit, or that of a motor at full control."""
     bounds = []
     if int(actuator.forcelimited):  # on, or automatic
         bounds.append(float(np.abs(actuator.forcerange).max()))

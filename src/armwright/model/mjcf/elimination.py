@@ -1,9 +1,8 @@
-"""Equations between joints, solved so that all of them hold: which joint follows which, and how.
+"""Equations between joints, solved together: the joints that follow others, and their rules.
 
-Linear ones between two joints each come first. Several may name one joint: q_c = q_a and q_c = q_b say that b follows
-a, too; equations around a ring either repeat each other, or hold a joint at one position, or contradict each other.
-Then sums of several joints, each of which makes one joint follow the others; and last curves, each of a joint that
-follows no other yet.
+Linear equations of two joints come first. Several may name one joint: from q_c = q_a and q_c = q_b, b follows a.
+Equations in a cycle repeat each other, fix a joint, or contradict each other. Sums of several joints follow, each of
+which makes one joint a follower. Polynomials are last, each for a joint that follows no other.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 REPEAT_TOLERANCE = 1e-9
-"""Relative to what is compared: equations nearer than this repeat each other."""
+"""The relative difference below which two equations are the same."""
 
 ROUNDED_FACTORS = 1e-3
-"""Relative factors of two equations that differ by less were meant to be the same, and would hold a joint still."""
+"""The relative difference of factors that are meant to be equal; solved, they would fix a joint."""
 
 
 @dataclass(frozen=True)
 class Following:
-    """How a joint follows others, by their numbers: offset + sum of factors q, and for one with factors of powers.
+    """The rule of a follower, by joint numbers: offset + sum of factors q, or a polynomial of one joint.
 
-    Without `terms` it stands still at the offset.
+    Without `terms` the joint is fixed at the offset.
     """
 
     terms: tuple[tuple[int, float], ...]
@@ -31,19 +30,19 @@ class Following:
 
 
 Relation = tuple[int | None, float, float]
-"""Another joint, factor and offset; or no other, and where the joint stands."""
+"""Another joint, factor and offset; or None, zero and the position of a fixed joint."""
 
 
 class Contradiction(Exception):  # noqa: N818
-    """An equation that cannot hold with those before it, or nearly repeats them; whoever catches it knows the names."""
+    """An equation that contradicts, or nearly repeats, those before it; the caller adds the names."""
 
 
 @dataclass
 class Elimination:
-    """The joints that follow another, by their number: q = factor q_other + offset, or q = offset without another.
+    """The followers, by joint number: q = factor q_other + offset, or q = offset without another.
 
-    `lines` lead as `by_joint` does, but further at once. `sums` are joints that follow several, `curves` those that
-    follow one by a polynomial, each with its factors from the constant on.
+    `lines` are as `by_joint` with chains shortened. `sums` are followers of several joints, `curves` those by a
+    polynomial, with its factors from the constant on.
     """
 
     by_joint: dict[int, Relation] = field(default_factory=dict)
@@ -52,7 +51,7 @@ class Elimination:
     curves: dict[int, tuple[int, tuple[float, ...]]] = field(default_factory=dict)
 
     def add(self, joint: int, other: int | None, factor: float, offset: float) -> None:
-        """The equation q = factor q_other + offset; `Contradiction` if it cannot hold with those before."""
+        """Add the equation q = factor q_other + offset. Raises a `Contradiction`."""
         one, f, o = self._end(joint)
         two, g, p = self._end(other) if other is not None and factor else (None, 0.0, 0.0)
         g, p = factor * g, factor * p + offset
@@ -66,7 +65,7 @@ class Elimination:
             self._follow(two, None, 0.0, (o - p) / g)
 
     def add_sum(self, factors: Mapping[int, float], value: float) -> None:
-        """The equation that the sum of factors q is a value; after all equations of two joints."""
+        """Add the equation that a sum of factors q is a value; after all equations of two joints."""
         left, rest = self._reduced(factors, -value)
         if not left:
             if not _same(rest, 0.0):
@@ -81,9 +80,9 @@ class Elimination:
             self.sums[pivot] = others, -rest / left[pivot]
 
     def add_curve(self, joint: int, other: int, factors: Sequence[float]) -> bool:
-        """The equation q = factors[0] + factors[1] q_other + ..., if the joint follows none; after all other equations.
+        """Add the equation q = factors[0] + factors[1] q_other + ...; after all other equations.
 
-        False where it does, or leads what it would follow.
+        Returns False if the joint follows others already, or leads the other joint.
         """
         leading = {k for others, _ in self._solved_sums().values() for k in others}
         if joint in self.lines or joint in self.sums or joint in self.curves or joint in leading:
@@ -98,7 +97,7 @@ class Elimination:
         return True
 
     def solved(self) -> dict[int, Following]:
-        """How every joint follows; one that follows a joint which stands still stands still."""
+        """Return the rule of every follower; a follower of a fixed joint is fixed."""
         sums = self._solved_sums()
         found = {joint: Following(tuple(others.items()), value) for joint, (others, value) in sums.items()}
         for joint, (other, (offset, factor, *curve)) in self.curves.items():
@@ -121,11 +120,11 @@ class Elimination:
         return found
 
     def _solved_sums(self) -> dict[int, tuple[dict[int, float], float]]:
-        """The joints that follow several, by those that follow none."""
+        """Return the followers of several joints, in terms of independent joints."""
         return {joint: self._reduced(others, value) for joint, (others, value) in self.sums.items()}
 
     def _reduced(self, factors: Mapping[int, float], value: float) -> tuple[dict[int, float], float]:
-        """A sum plus a value, by joints that follow none."""
+        """Return a sum plus a value in terms of independent joints."""
         left: dict[int, float] = {}
         largest, waiting = 0.0, list(factors.items())
         while waiting:
@@ -142,7 +141,7 @@ class Elimination:
         return {joint: k for joint, k in sorted(left.items()) if abs(k) > REPEAT_TOLERANCE * largest}, value
 
     def _ring(self, joint: int | None, one: tuple[float, float], two: tuple[float, float]) -> None:
-        """f q + o = g q + p, which repeats what is known, or holds the joint at one position."""
+        """Add f q + o = g q + p: a repetition, or an equation that fixes the joint."""
         (f, o), (g, p) = one, two
         if joint is not None and not _same(f, g):
             if abs(f - g) <= ROUNDED_FACTORS * max(abs(f), abs(g)):
@@ -155,7 +154,7 @@ class Elimination:
         self.by_joint[joint] = self.lines[joint] = other, factor, offset
 
     def _end(self, joint: int) -> Relation:
-        """The joint at the end of the line, which follows none, and how this one follows it."""
+        """Return the independent joint at the end of a chain, and the rule of this one."""
         way: list[int] = []
         at: int | None = joint
         while at is not None and at in self.lines:

@@ -1,4 +1,4 @@
-"""What the <equality> section of an MJCF file holds together: joints that follow others, and loops."""
+"""The <equality> section of an MJCF file: joints that follow others, and loops."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from armwright.model.tree import TreeLoop
 
 @dataclass(frozen=True)
 class Couplings:
-    """The joints that follow others, by their number; `left_out` names the couplings that are not taken over."""
+    """The followers by joint number; `left_out` names couplings that are not read."""
 
     by_joint: dict[int, Following]
     left_out: tuple[str, ...]
 
 
 class Side(NamedTuple):
-    """One side of an equation: a sum of positions of joints times factors, less what it is at the reference."""
+    """One side of an equation: a sum of joint positions times factors, relative to the reference."""
 
     factors: dict[int, float]
     reference: float
 
 
 class Equation(NamedTuple):
-    """The first side is a polynomial of the second, or its constant where there is none."""
+    """An equation: the first side is a polynomial of the second, or a constant without one."""
 
     sides: tuple[Side, Side | None]
     polynomial: tuple[float, ...]
@@ -41,7 +41,7 @@ class Equation(NamedTuple):
 
     @property
     def straight(self) -> tuple[dict[int, float], float]:
-        """Factors of joints whose sum is a value."""
+        """The factors of joints whose sum is a value."""
         one, two = self.sides
         factor = self.polynomial[1] if two is not None else 0.0
         factors, value = dict(one.factors), one.reference + self.polynomial[0]
@@ -55,7 +55,7 @@ class Equation(NamedTuple):
 
 
 def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
-    """The couplings of joints of a compiled model, by joints or by fixed tendons.
+    """Return the couplings of joints of a compiled model, by joints or by fixed tendons.
 
     MuJoCo counts from the reference: q - ref = c0 + c1 (q_other - ref_other) + ...
     """
@@ -87,7 +87,7 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
 
 
 MAX_FIRST_JOINTS = 2
-"""Joints of the equations that are solved first."""
+"""Joints in the equations that are solved first."""
 
 
 def _equations(mujoco: Any, model: Any) -> Iterator[Equation]:
@@ -113,7 +113,7 @@ def _tendon(mujoco: Any, model: Any, tendon: int) -> Side:
 
 
 def _add_curve(found: Elimination, equation: Equation) -> bool:
-    """Add a curve of one joint over another, if it is one and the joint follows no other yet."""
+    """Add a polynomial between two joints; return False if it is not one, or the joint follows others already."""
     one, two = equation.sides
     if two is None or len(one.factors) != 1 or len(two.factors) != 1:
         return False
@@ -130,7 +130,7 @@ def _description_of(equation: Equation, joint_names: Sequence[str]) -> str:
 
 
 def loops(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterator[TreeLoop]:
-    """Bodies or sites that are connected in a point, or welded; a weld whose torques count nothing is a point."""
+    """Yield bodies or sites that are connected at a point, or welded; a weld without torques is a point."""
     m, kinds = model, mujoco.mjtEq
     for i in range(m.neq):
         weld = m.eq_type[i] == kinds.mjEQ_WELD

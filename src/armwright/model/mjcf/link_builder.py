@@ -1,9 +1,10 @@
 """The bodies, joints and sites of MuJoCo's compiled model as links and joints of a tree.
 
-A joint turns about its axis through `pos` in the body's frame by qpos - ref (slides by that along it), so q means qpos,
-but for the place of w in a quaternion. A free joint starts from the world's origin, wherever its body is drawn. Link
-frames are the bodies' frames moved to the last joint's `pos`; what has the name of a body is its own frame. Of several
-joints in one body all but the last move massless links. Sites become links, too, so that one can be the tip.
+A joint turns by qpos - ref about its axis through `pos` in the body's frame, or slides along it. So q is qpos, except
+for the place of w in a quaternion. A free joint starts at the world's origin, independent of the pose of its body.
+
+The frame of a link is the body's frame moved to `pos` of the last joint; the name of a body denotes the body's frame.
+If a body has several joints, all but the last move massless links. Sites become links too, since one may be the tip.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from armwright.model.tree import MULTI_FREEDOM_KINDS, TreeJoint
 from armwright.model.visual import Visual
 
 JOINT_KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
-"""mjtJoint: free, ball, slide, hinge."""
+"""Joint kinds by mjtJoint: free, ball, slide, hinge."""
 
 
 @dataclass
 class LinkBuilder:
-    """A compiled model being read, parents first as MuJoCo has them."""
+    """The links of a compiled model, parents first as in MuJoCo."""
 
     mujoco: Any
     model: Any
@@ -51,7 +52,7 @@ class LinkBuilder:
         self.compensated = [some and True not in ways for ways in self.by_drives]
 
     def bodies(self) -> None:
-        """Every body becomes a link: `names` says which, `shifts` where its frame is in the body's."""
+        """Make every body a link; `names` has their names, `shifts` their origins in the bodies' frames."""
         self.links["world"] = LinkModel("world", 0.0, (0.0, 0.0, 0.0), ZERO_TENSOR)
         self.names, self.shifts = ["world"], [np.zeros(3)]
         for i in range(1, self.model.nbody):
@@ -69,11 +70,11 @@ class LinkBuilder:
 
     @property
     def origins(self) -> dict[str, Array]:
-        """The frames of the bodies, seen from their links."""
+        """The frames of the bodies, in those of their links."""
         return {name: moved(-shift) for name, shift in zip(self.names, self.shifts, strict=True) if shift.any()}
 
     def show(self, visuals: Mapping[int, list[Visual]]) -> None:
-        """Visuals, in the frames of their bodies, on the links."""
+        """Put shapes, given in the frames of their bodies, on the links."""
         for i, on_body in visuals.items():
             name, T = self.names[i], moved(-self.shifts[i])
             self.links[name] = replace(self.links[name], visuals=tuple(visual.moved(T) for visual in on_body))
@@ -146,7 +147,7 @@ class LinkBuilder:
         self.joints.append(TreeJoint(name, "fixed", parent, child, placement, np.array([0.0, 0.0, 1.0])))
 
     def _name_of(self, j: int) -> str:
-        """For a joint that has none: after its body."""
+        """Return a name for a nameless joint, after its body."""
         body = int(self.model.jnt_bodyid[j])
         name = self._fresh(f"{self.model.body(body).name or f'body{body}'}_joint", self.taken)
         self.taken.add(name)
@@ -154,7 +155,7 @@ class LinkBuilder:
 
     @staticmethod
     def _fresh(name: str, taken: Any) -> str:
-        """The name, or one like it that nothing has yet."""
+        """Return the name, or a numbered one that is not taken."""
         found, i = name, 2
         while found in taken:
             found, i = f"{name}_{i}", i + 1
@@ -167,9 +168,9 @@ def _tensor(R: Array, principal: Array) -> Tensor:
 
 
 def carried_by_drives(model: Any) -> list[set[bool]]:
-    """For each body whether the joints on its way leave its compensation to their drives: all, none or some of them.
+    """Return for each body whether its joints leave its compensation to their drives: all, none or some.
 
-    What a drive compensates is a torque of its own, and no part of the robot.
+    Compensation by a drive is a torque of that drive, and not part of the robot.
     """
     found: list[set[bool]] = []
     for i in range(model.nbody):
@@ -180,13 +181,13 @@ def carried_by_drives(model: Any) -> list[set[bool]]:
 
 
 def curve_of(model: Any, j: int) -> tuple[float, ...]:
-    """The factors of the higher powers of a joint's spring, in MuJoCo from version 4."""
+    """Return the factors of the higher powers of a joint's spring, in MuJoCo from version 4."""
     curve = getattr(model, "jnt_stiffnesspoly", np.zeros((model.njnt, 1)))[j]
     return tuple(map(float, curve)) if np.any(curve) else ()
 
 
 def _rest(entries: Array, kind: str) -> tuple[float, ...]:
-    """Where the spring of a ball or free joint is at rest: a position, and a rotation vector."""
+    """Return the rest of the spring of a ball or free joint: a position, and a rotation vector."""
     start = 0 if kind == "ball" else 3
     w, x, y, z = (entries[start : start + 4] / np.linalg.norm(entries[start : start + 4])).tolist()
     turn = rotation_between((0.0, 0.0, 0.0, 1.0), (x, y, z, w)) if x or y or z else [0.0] * 3

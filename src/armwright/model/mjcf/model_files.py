@@ -1,9 +1,8 @@
-"""An MJCF file and the files it names: includes put in their place, and the models that it attaches.
+"""An MJCF file with its includes and the models that it attaches.
 
-Which files may be read is the rule of meshes (`model.meshes`): those in the model's folder and in the folders that
-packages= names. As in MuJoCo, a name is looked for from the folder of the main file first, then from that of the file
-it stands in, and no file is included twice, so that none includes itself. A model that is attached is a document of its
-own: its names start from its own folder, and its settings are its own.
+The rule for files is that of meshes (`model.meshes`). As in MuJoCo, a name is relative to the folder of the main file,
+or else of the file it is in, and a file is included once. An attached model is a separate document, with its own folder
+and settings.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from armwright.model.refusal import OutsideFolder
 from armwright.model.xml import MAX_XML_BYTES, MAX_XML_DEPTH, MAX_XML_ELEMENTS, Element, parse
 
 MAX_MODEL_FILES = 500
-"""Files that a model is made of."""
+"""The number of files of a model."""
 
 MAX_ATTACH_DEPTH = 20
-"""Models that attach each other."""
+"""The depth of models that attach each other."""
 
 
 @dataclass
 class Document:
     """An MJCF document without includes, and the documents it may attach, by the names of their models.
 
-    `folder` leads from the folder of the main file to that of this one.
+    `folder` is the folder of this file relative to that of the main file.
     """
 
     root: Element
@@ -38,12 +37,12 @@ class Document:
     models: dict[str, Document] = field(default_factory=dict)
 
     def setting(self, name: str, default: str) -> str:
-        """A setting of the last <compiler> that has it."""
+        """Return a setting of the last <compiler> that has it."""
         found = (e.attributes[name] for e in reversed(self.root.all("compiler")) if name in e.attributes)
         return next(found, default)
 
     def mesh_file(self, mesh: Element, places: MeshFolders, what: str = "mesh") -> str:
-        """The file of a mesh as `places` keeps it, where MuJoCo looks for it; `Outside` if it may not be read."""
+        """Return the package name of a mesh, as MuJoCo locates it. Raises `OutsideFolder` if it must not be read."""
         file, under = mesh.attributes["file"].strip(), self.setting("meshdir", self.setting("assetdir", ""))
         if self.setting("strippath", "false") == "true":
             file = PurePosixPath(file.replace("\\", "/")).name
@@ -52,7 +51,7 @@ class Document:
         return file_name(places, [_joined(self.folder, name) for name in names], what)
 
     def documents(self) -> Iterator[Document]:
-        """This one and all that it attaches, each once."""
+        """Yield this document and all that it attaches, each once."""
         found, stack = {id(self): self}, [self]
         while stack:
             for model in stack.pop().models.values():
@@ -63,25 +62,25 @@ class Document:
 
 
 def read_document(root: Element, places: MeshFolders) -> Document:
-    """The document of a parsed file, with all that it includes and attaches. `places` says which files it may read."""
+    """Return the document of a parsed file, with its includes and attached models. `places` limits the files."""
     return _Reading(places).document(root, "", ())
 
 
 def attachment_assets(document: Document, names: Mapping[int, str]) -> list[Element]:
-    """An <asset> of the models that a document attaches, under these names of files; none without models."""
+    """Return an <asset> of the attached models, under these names of files; none without models."""
     file, line = document.root.file, document.root.line
     models = [Element("model", {"name": n, "file": names[id(m)]}, file, line) for n, m in document.models.items()]
     return [Element("asset", {}, file, line, models)] if models else []
 
 
 def candidate_names(element: Element, root: Element, file: str) -> list[str]:
-    """A name in a document: from the folder of the document, and from that of the included file it stands in."""
+    """Return a name relative to the document's folder, and to that of the included file."""
     folder = os.path.relpath(os.path.dirname(element.file) or ".", os.path.dirname(root.file) or ".")
     return list(dict.fromkeys([file, file if folder == "." else _joined(folder.replace("\\", "/"), file)]))
 
 
 def file_name(places: MeshFolders, names: list[str], what: str) -> str:
-    """The first of the names that is a file, as `places` keeps it; the first of all, if none is."""
+    """Return the package name of the first name that is a file, else that of the first."""
     if len(names) > 1:
         for name in names:
             try:
@@ -100,7 +99,7 @@ def _joined(folder: str, file: str) -> str:
 
 @dataclass
 class _Reading:
-    """The files read so far, and what they may still hold."""
+    """The files read so far, and the remaining limits."""
 
     places: MeshFolders
     files: int = 1
@@ -109,7 +108,7 @@ class _Reading:
     documents: dict[Path, Document] = field(default_factory=dict)
 
     def document(self, root: Element, folder: str, above: tuple[Path, ...]) -> Document:
-        """A document; `above` are the files of those that attach it."""
+        """Return a document; `above` are the files that attach it."""
         if root.tag != "mujoco":
             root.fail(f"<{root.tag}> is not an MJCF model; expected <mujoco> as the outermost element")
         self._count(root)
@@ -119,12 +118,12 @@ class _Reading:
             for model in asset.all("model"):
                 name, inner = self._model(found, model, above)
                 if name in found.models:
-                    model.fail(f"a second model called {name!r}; expected a name of its own for each")
+                    model.fail(f"a second model is called {name!r}; expected a different name for each")
                 found.models[name] = inner
         return found
 
     def _expanded(self, found: Document, children: list[Element], included: set[Path], depth: int) -> list[Element]:
-        """Elements with what they include in place of it."""
+        """Return elements with includes replaced by their contents."""
         expanded: list[Element] = []
         for child in children:
             if depth > MAX_XML_DEPTH:
@@ -163,7 +162,7 @@ class _Reading:
         return element.attributes.get("name") or model.root.attributes.get("model", "MuJoCo Model"), model
 
     def _file(self, found: Document, element: Element) -> tuple[Path, str]:
-        """The file that an element names, and its name from the folder of the main file."""
+        """Return the file that an element names, and its name relative to the main file's folder."""
         what, file = f"<{element.tag}>", element.text_of("file").strip()
         names = [_joined(found.folder, name) for name in candidate_names(element, found.root, file)]
         problem = ""
@@ -194,6 +193,6 @@ class _Reading:
 
     @staticmethod
     def _shown(found: Document, path: Path) -> str:
-        """The path of a file, seen as that of the document is."""
+        """Return the path of a file in the style of the document's path."""
         own = Path(found.root.file)
         return os.path.join(own.parent, os.path.relpath(path, own.resolve().parent))

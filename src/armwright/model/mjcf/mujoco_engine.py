@@ -1,4 +1,4 @@
-"""MuJoCo itself, which compiles what is read: imported when a file needs it, and quiet."""
+"""MuJoCo, which compiles the files: imported when a file needs it, without its output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from armwright.errors import ModelError
 
 
 def engine(path: Path) -> Any:
-    """The package `mujoco`, for a file."""
+    """Return the package `mujoco`, for a file."""
     try:
         return importlib.import_module("mujoco")
     except ImportError:
@@ -22,7 +22,7 @@ def engine(path: Path) -> Any:
 
 @contextmanager
 def quiet(mujoco: Any) -> Iterator[None]:
-    """MuJoCo writes its warnings to the terminal and to MUJOCO_LOG.TXT in the working directory, if not told better."""
+    """Suppress MuJoCo's warnings, which it else writes to the terminal and to MUJOCO_LOG.TXT."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _message: None)
     try:
@@ -34,16 +34,16 @@ def quiet(mujoco: Any) -> Iterator[None]:
 
 
 def refusals(mujoco: Any) -> tuple[type[Exception], ...]:
-    """What MuJoCo raises where it refuses a file."""
+    """Return the exceptions that MuJoCo raises for an invalid file."""
     return ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError
 
 
 def sentence(error: Exception) -> str:
-    """What MuJoCo says of an error, in one line."""
+    """Return MuJoCo's message of an error, in one line."""
     return "; ".join(str(error).split("\n")).strip("; ")
 
 
 def parsed(mujoco: Any, text: str, models: Mapping[str, bytes], meshes: Mapping[str, bytes]) -> Any:
-    """The specification in a text; `models` are the files of what it attaches, `meshes` those of its meshes."""
+    """Return the specification in a text; `models` are the files of attached models, `meshes` those of its meshes."""
     more = {"include": dict(models)} if models else {}
     return mujoco.MjSpec.from_string(text, assets=dict(meshes), **more)

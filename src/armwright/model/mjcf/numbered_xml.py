@@ -1,4 +1,4 @@
-"""Elements written as XML again, one in each line, so that MuJoCo's messages name the right one."""
+"""Elements written as XML again, one in each line, to locate MuJoCo's messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from armwright.model.xml import Element
 
 @dataclass
 class NumberedXml:
-    """Which element stands in which line of what MuJoCo reads, which may be several documents."""
+    """The element in each line of MuJoCo's input, which may be several documents."""
 
     elements: list[Element] = field(default_factory=list)
 

@@ -1,8 +1,8 @@
-"""The <option> of an MJCF file: what its flags switch off is switched off in the compiled model, before it is read.
+"""The <option> of an MJCF file: flags switch effects off in the compiled model before it is read.
 
-Gravity and its flag, and those of constraints, equalities, limits, dry friction, springs, dampers, actuation and the
-limits of controls are honoured. How MuJoCo integrates, finds contacts and solves for their forces is no part of a robot
-and is not taken over. The air is not either, which the warning of the file says.
+Read are gravity and its flag, and the flags of constraints, equalities, limits, dry friction, springs, dampers,
+actuation and limits of controls. Integration, contacts and their solver are not part of a robot. Air is not read, with
+a warning.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SWITCHED_OFF = {
     "DAMPER": ("dof_damping", "dof_dampingpoly", "tendon_damping", "tendon_dampingpoly"),
     "GRAVITY": ("body_gravcomp",),
 }
-"""By the flag that is disabled, the arrays of the model that are zero then."""
+"""For each disabled flag the arrays of the model that become zero."""
 
 
 def disabled(mujoco: Any, flags: int, name: str) -> bool:
-    """Whether a flag is disabled. Before MuJoCo 3.4 springs and dampers were one flag, PASSIVE."""
+    """Return whether a flag is disabled. Before MuJoCo 3.4 springs and dampers were one flag, PASSIVE."""
     bits = mujoco.mjtDisableBit
     bit = getattr(bits, f"mjDSBL_{name}", None)
     if bit is None and name in ("SPRING", "DAMPER"):
@@ -33,7 +33,7 @@ def disabled(mujoco: Any, flags: int, name: str) -> bool:
 
 
 def switch_off(mujoco: Any, model: Any) -> None:
-    """Make zero in a compiled model what its flags disable."""
+    """Set to zero in a compiled model what its flags disable."""
     flags = int(model.opt.disableflags)
     off = {name for name in SWITCHED_OFF if disabled(mujoco, flags, name)}
     for name in sorted(off):
@@ -48,7 +48,7 @@ def switch_off(mujoco: Any, model: Any) -> None:
 
 
 def air(model: Any) -> list[str]:
-    """What of the air acts on the bodies of a compiled model."""
+    """Return the effects of air on the bodies of a compiled model."""
     thick = {"density": model.opt.density, "viscosity": model.opt.viscosity}
     found = [f"the {name} of the air" for name, value in thick.items() if value]
     return [*found, *(["the wind of the air"] if found and np.any(model.opt.wind) else [])]

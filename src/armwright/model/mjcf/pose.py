@@ -1,4 +1,4 @@
-"""Quaternions w x y z and positions to transforms."""
+"""Quaternions w x y z, transforms and principal axes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from armwright.model.transforms import Tensor
 
 
 def rotation(quaternion: Array) -> Array:
-    """The rotation of a unit quaternion w x y z, right angles exactly."""
+    """Return the rotation of a quaternion w x y z, exact at right angles."""
     w, x, y, z = (quaternion / np.linalg.norm(quaternion)).tolist()
     R = np.array(
         [
@@ -24,22 +24,24 @@ def rotation(quaternion: Array) -> Array:
 
 
 def transform(position: Array, quaternion: Array) -> Array:
+    """Return the transform of a position and a quaternion."""
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = rotation(quaternion), position
     return T
 
 
 def moved(by: Array) -> Array:
+    """Return a translation."""
     T = np.eye(4)
     T[:3, 3] = by
     return T
 
 
 def principal(inertia: Tensor) -> tuple[Array, Array]:
-    """Principal moments, smallest first, and the rotation to their axes.
+    """Return the principal moments, smallest first, and the rotation to their axes.
 
-    What rounding took from a body without extent along an axis is given back: moments just below zero are zero, and
-    the largest is no more than the sum of the others where it is just above it.
+    Rounding errors of a body without extent along an axis are removed: moments just below zero are zero, and the
+    largest is at most the sum of the others if it is just above it.
     """
     tensor = np.array(inertia, dtype=float)
     if not np.any(tensor - np.diag(np.diag(tensor))):
@@ -56,7 +58,7 @@ def principal(inertia: Tensor) -> tuple[Array, Array]:
 
 
 def quaternion(R: Array) -> Array:
-    """w x y z of a rotation; the largest of the four is computed first and the others from it."""
+    """Return w x y z of a rotation; the largest of the four is computed first."""
     trace = np.trace(R)
     squares = np.array([trace, *(2 * np.diag(R) - trace)])
     i = int(np.argmax(squares))

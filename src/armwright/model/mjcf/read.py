@@ -1,4 +1,4 @@
-"""An MJCF file to a tree of links: checked here, compiled by MuJoCo, read from its compiled model."""
+"""An MJCF file as a tree of links: checked, compiled by MuJoCo, read from its compiled model."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from armwright.model.tree import Tree, checked_tree
 
 
 def read(path: str | Path, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
-    """The tree of an MJCF file."""
+    """Return the tree of an MJCF file."""
     return tree_of(xml.read(path), packages, visuals)
 
 
 def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
-    """The tree of a parsed MJCF file. Warns of what acts on the robot and has no place in a chain of rigid bodies.
+    """Return the tree of a parsed MJCF file, and warn of effects that a tree of rigid bodies cannot hold.
 
-    `packages` says where meshes may be besides the model's folder, see `model.meshes`.
+    `packages` locates meshes outside of the model's folder (`model.meshes`).
     """
     path, places = Path(root.file), MeshFolders.around(root.file, packages)
     whole = read_document(root, places)

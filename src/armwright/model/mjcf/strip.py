@@ -1,8 +1,7 @@
-"""What of an MJCF file is handed to MuJoCo: bodies, joints and masses, checked, and nothing that opens files.
+"""The part of an MJCF file for MuJoCo: bodies, joints and masses, checked, and nothing that opens files.
 
-MuJoCo never sees the file itself but what is written here from our own parse of it, so that no trick of encoding makes
-it read something else than what was checked. Meshes are kept where the mass of a body follows from them, and are read
-here; with an <inertial> in every body none is.
+MuJoCo gets a text written from our parse, not the file, so no trick of encoding can make it read anything else. Meshes
+are kept, and read here, if the mass of a body follows from them; none is with an <inertial> in every body.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from armwright.model.xml import Element
 
 MAX_MESH_BYTES = 256 << 20
 MAX_COPIES = 1000
-"""Of a <replicate>, those it is itself in included."""
+"""The number of copies of a <replicate>, nested ones multiplied."""
 
 MAX_COPIED_ELEMENTS = 100_000
-"""Elements that <replicate> and <attach> make of others."""
+"""The number of elements that <replicate> and <attach> make."""
 
 REFUSED_ELEMENTS = {
     "composite": "a rope or cloth is not a serial robot",
@@ -33,9 +32,9 @@ REFUSED_ELEMENTS = {
     "flex": "a soft body is not a serial robot",
 }
 DYNAMICS_SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "tendon", "equality", "actuator")
-"""Of the document; the others say what is seen, sensed and touched."""
+"""Sections of the document that matter for dynamics; the others are for display, sensors and contact."""
 READ_EQUATIONS = ("joint", "tendon", "connect", "weld")
-"""That are taken over."""
+"""Equations that are read."""
 IGNORED_ELEMENTS = ("camera", "light", "plugin", "texture", "material", "skin", "hfield")
 IGNORED_ATTRIBUTES = {
     **dict.fromkeys(("meshdir", "texturedir", "assetdir", "strippath"), ("compiler",)),
@@ -44,14 +43,14 @@ IGNORED_ATTRIBUTES = {
     "material": ("geom", "site", "tendon", "fixed"),
     "content_type": ("mesh", "model"),
 }
-"""Attributes by their elements: of what is left out, of MuJoCo before 3, and those that leave out bodies."""
+"""Attributes by their elements: those of ignored elements, of MuJoCo before 3, and those that remove bodies."""
 PASSIVE_ATTRIBUTES = ("armature", "damping")
-"""What an actuator adds to what it moves, commanded or not."""
+"""Effects of an actuator that do not depend on its control."""
 
 
 @dataclass
 class Stripped:
-    """The text for MuJoCo, the files that it names, and what was left out although it has an influence."""
+    """The text for MuJoCo, its files, and a list of effects that are not read."""
 
     text: str = ""
     models: dict[str, bytes] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class Stripped:
 
 
 def strip(whole: Document, places: MeshFolders) -> Stripped:
-    """Check a document with all that it attaches, and keep what the dynamics need."""
+    """Return the part of a checked document, and of its attached models, that dynamics need."""
     _check(whole, {})
     documents = list(whole.documents())
     keep_inertials = all(d.setting("inertiafromgeom", "auto") != "true" for d in documents)
@@ -95,7 +94,7 @@ def _stripped(
 
 
 def _check(document: Document, made: dict[int, int]) -> None:
-    """Check all elements, and put the number that MuJoCo makes of them into `made`."""
+    """Check all elements, and store the number that MuJoCo makes of them in `made`."""
     for model in document.models.values():
         if id(model) not in made:
             _check(model, made)
@@ -157,18 +156,19 @@ def _kept(element: Element, keep_inertials: bool, shapes: bool = True) -> Elemen
 
 
 def _foreign(section: Element, child: Element) -> bool:
-    """Equations other than those of joints and loops, and actuators of other things than joints."""
+    """Return whether an equation is not of joints or loops, or an actuator not of a joint."""
     return (section.tag == "equality" and child.tag not in READ_EQUATIONS) or (
         section.tag == "actuator" and not {"joint", "jointinparent"} & set(child.attributes)
     )
 
 
 def mesh_name(mesh: Element) -> str:
+    """Return the name of a mesh, by default that of its file."""
     return mesh.attributes.get("name") or PurePosixPath(mesh.attributes.get("file", "").replace("\\", "/")).stem
 
 
 def _mesh(mesh: Element, document: Document, places: MeshFolders, meshes: dict[str, bytes]) -> Element:
-    """A mesh that some body takes its mass from, under a name of ours; its file is read here, if it may be."""
+    """Return a mesh that a body takes its mass from, under a safe name, with its file read."""
     if "file" not in mesh.attributes:
         return mesh
     try:
@@ -185,7 +185,7 @@ def _mesh(mesh: Element, document: Document, places: MeshFolders, meshes: dict[s
 
 
 def _unsupported(root: Element) -> list[str]:
-    """What would have an influence on the motion but has no place in a chain of rigid bodies."""
+    """Return effects on the motion that a tree of rigid bodies cannot hold."""
     found = []
     active = {"stiffness", "damping", "frictionloss", "armature", "range"}
     by_default = any(active & set(e.attributes) for s in root.all("default") for e in s.walk() if e.tag == "tendon")

@@ -1,7 +1,6 @@
-"""Tendons that couple joints: fixed ones, whose length is a sum of positions of joints times factors.
+"""Fixed tendons that couple joints; their length is a sum of joint positions times factors.
 
-The length of a spatial tendon is a sum of distances between points, and of ways around bodies: it is straight in the
-positions of joints only where every piece of it lies along the axis of a joint that slides, and is not taken over.
+Spatial tendons are not read: their length is linear in the joints only if every segment lies on a sliding axis.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ TENDON_ATTRIBUTES = ("tendon1", "tendon2")
 
 
 def coupling(root: Element) -> Element:
-    """The document with those fixed tendons that its <equality> names, and no equations of other tendons."""
+    """Return the document with the fixed tendons in its <equality>, and without equations of other tendons."""
     fixed = {e.attributes.get("name", "") for section in root.all("tendon") for e in section.all("fixed")}
     found = []
     for section in root.children:
@@ -31,7 +30,7 @@ def coupling(root: Element) -> Element:
 
 
 def left_out(root: Element) -> Iterator[str]:
-    """The equations of tendons that `coupling` leaves out."""
+    """Yield the equations of tendons that `coupling` removes."""
     fixed = {e.attributes.get("name", "") for section in root.all("tendon") for e in section.all("fixed")}
     for section in root.all("equality"):
         for e in section.all("tendon"):
@@ -44,7 +43,7 @@ def _names(equation: Element) -> set[str]:
 
 
 def _bare(tendon: Element) -> Element:
-    """A fixed tendon by its name and joints alone."""
+    """Return a fixed tendon with its name and joints alone."""
     joints = [
         replace(e, attributes={key: e.attributes[key] for key in ("joint", "coef") if key in e.attributes}, children=[])
         for e in tendon.all("joint")
@@ -53,7 +52,7 @@ def _bare(tendon: Element) -> Element:
 
 
 def joint_factors(mujoco: Any, model: Any, tendon: int) -> dict[int, float]:
-    """The length of a fixed tendon, as factors of the positions of joints, by their numbers."""
+    """Return the length of a fixed tendon as factors of joint positions, by joint number."""
     start, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
     found: dict[int, float] = {}
     for k in range(start, start + count):

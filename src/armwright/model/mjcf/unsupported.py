@@ -1,4 +1,4 @@
-"""What acts on a robot in MuJoCo, or is seen there, and is not taken over."""
+"""Warnings of effects and shapes of an MJCF file that are not read."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from armwright.model.mjcf.link_builder import JOINT_KINDS, LinkBuilder, curve_of
 from armwright.model.tree import MULTI_FREEDOM_KINDS
 
 MAX_LISTED_EFFECTS = 8
-"""Of what is not taken over, in one warning."""
+"""The number of effects listed in one warning."""
 
 
 def unsupported_effects(model: Any, links: LinkBuilder) -> list[str]:
-    """What acts on the joints and bodies of a compiled model and will not here."""
+    """Return effects on joints and bodies of a compiled model that are not read."""
     m, told = model, [*links.couplings.left_out]
     bent, yields = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1))), getattr(m, "jnt_springyield", np.zeros(m.njnt))
     for j, name in enumerate(links.joint_names):
@@ -40,7 +40,7 @@ def unsupported_effects(model: Any, links: LinkBuilder) -> list[str]:
 
 
 def warn_of_unsupported(path: Path, left_out: Iterable[str]) -> None:
-    """A warning that lists what is not taken over."""
+    """Warn of effects that are not read."""
     if told := list(left_out):
         listed = "; ".join(told[:MAX_LISTED_EFFECTS]) + (
             f"; and {len(told) - MAX_LISTED_EFFECTS} more" if len(told) > MAX_LISTED_EFFECTS else ""

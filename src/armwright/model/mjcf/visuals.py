@@ -1,10 +1,10 @@
-"""What a viewer shows of an MJCF file: the shapes of its bodies, placed by MuJoCo, without opening any mesh.
+"""The shapes of an MJCF file for a viewer, placed by MuJoCo without opening a mesh.
 
-MuJoCo gets the bodies and shapes alone, each mesh replaced by a point in its place: so its classes, frames, angles and
-`fromto` mean what they mean to MuJoCo, and the pose of a mesh is that of its vertices as they are in the file, which
-MuJoCo itself would move to their centre of mass. In a body that has shapes which touch nothing (contype and
-conaffinity are 0) or are of group 2, these are what is seen; in others, all are. Planes, height fields and
-shapes fitted to a mesh are left out.
+MuJoCo gets bodies and shapes alone, with a point for each mesh. Classes, frames, angles and `fromto` thus have MuJoCo's
+meaning, and a mesh has the pose of its vertices in the file, not that of its centre of mass.
+
+In a body with shapes that touch nothing (contype and conaffinity are 0) or are of group 2, these are shown, else all.
+Planes, height fields and shapes fitted to a mesh are ignored.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ VISIBLE_ATTRIBUTES = {
         "material",
     ),
 }
-"""The elements and attributes that say what is seen, and where."""
+"""The elements and attributes that define shapes and their poses."""
 
 VISUAL_GROUP = 2
 
 GEOM_KINDS = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
-"""mjtGeom."""
+"""Shapes by mjtGeom."""
 
 DEFAULT_COLOUR = (0.5, 0.5, 0.5, 1.0)
 """A shape of this colour has that of its material."""
@@ -68,7 +68,7 @@ DEFAULT_COLOUR = (0.5, 0.5, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class BodyVisuals:
-    """The visuals of each body, in the body's frame, and what could not be shown."""
+    """The shapes of each body, in the body's frame, and a list of those that cannot be shown."""
 
     by_body: dict[int, list[Visual]]
     left_out: list[str]
@@ -76,7 +76,7 @@ class BodyVisuals:
 
 @dataclass(frozen=True)
 class _Geom:
-    """A shape as it is written, its class applied. `only_seen`: it touches nothing, or is in the group for that."""
+    """A shape with its class applied. `only_seen`: it touches nothing, or is in the group of shapes for display."""
 
     kind: int
     name: str
@@ -86,7 +86,7 @@ class _Geom:
 
 @dataclass(frozen=True)
 class _Asset:
-    """A mesh of the file: its name as `model.meshes` keeps it; vertices are multiplied by `scale`, then moved by T."""
+    """A mesh: its package name, and the scale and then the motion T of its vertices."""
 
     file: str
     scale: Triple
@@ -94,7 +94,7 @@ class _Asset:
 
 
 def visuals(mujoco: Any, whole: Document, places: MeshFolders, like: Any) -> BodyVisuals:
-    """What is seen of each body of the model `like`; an error if a mesh is outside of the model's folder."""
+    """Return the shapes of each body of the model `like`. Raises an error for a mesh outside of the model's folder."""
     files, lines = _files(whole, places, {}), NumberedXml()
     names = {id(document): f"model{k}.xml" for k, document in enumerate(whole.documents())}
     texts = {names[id(document)]: lines.written(_visible(document, names)) for document in whole.documents()}
@@ -121,7 +121,7 @@ def _preferred(pairs: list[tuple[bool, Visual]]) -> list[Visual]:
 
 
 def _files(document: Document, places: MeshFolders, known: dict[int, dict[str, str]]) -> dict[str, str]:
-    """The files of all meshes, by the names that they have once models are attached; `known` are those of models."""
+    """Return the files of all meshes by their names after attachment; `known` are those of models."""
     files: dict[str, str] = {}
     for section in document.root.all("asset"):
         for mesh in section.all("mesh"):
@@ -141,7 +141,7 @@ def _files(document: Document, places: MeshFolders, known: dict[int, dict[str, s
 
 
 def _visible(document: Document, names: Mapping[int, str]) -> Element:
-    """What KEPT has of a document; the files of the models that it attaches have these names."""
+    """Return the elements of a document that define shapes; its attached models have these file names."""
     root = _kept(document.root)
     for section in root.all("asset"):
         section.children = [child for child in section.children if child.tag != "model"]
@@ -150,7 +150,7 @@ def _visible(document: Document, names: Mapping[int, str]) -> Element:
 
 
 def _kept(element: Element, inside: str = "") -> Element:
-    """An element with what KEPT has of it; MuJoCo does not get to know the files of meshes."""
+    """Return an element with VISIBLE_ATTRIBUTES alone, and without the files of meshes."""
     attributes = {name: text for name, text in element.attributes.items() if name in VISIBLE_ATTRIBUTES[element.tag]}
     if element.tag == "mesh" and inside == "asset":
         attributes |= {"name": mesh_name(element), "file": "none.stl"}
@@ -159,7 +159,7 @@ def _kept(element: Element, inside: str = "") -> Element:
 
 
 def _without_meshes(mujoco: Any, spec: Any, files: dict[str, str]) -> tuple[dict[str, _Geom], dict[str, _Asset]]:
-    """The shapes by new names that all differ, the meshes among them made points; and the meshes, taken out."""
+    """Return the shapes under unique names, with points for meshes, and the removed meshes."""
     assets = {mesh.name: found for mesh in spec.meshes if (found := _asset(mesh, files)) is not None}
     geoms: dict[str, _Geom] = {}
     for geom in list(spec.geoms):
@@ -180,7 +180,9 @@ def _without_meshes(mujoco: Any, spec: Any, files: dict[str, str]) -> tuple[dict
 
 
 def _asset(mesh: Any, files: dict[str, str]) -> _Asset | None:
-    """MuJoCo's vertices are scale (R^T (vertex - refpos)); None where that is not a scale and then a motion."""
+    """Return a mesh, whose vertices in MuJoCo are scale (R^T (vertex - refpos)); None unless that is a scale and a
+    motion.
+    """
     if mesh.name not in files:
         return None
     scale, R = np.array(mesh.scale), rotation(np.array(mesh.refquat))
@@ -205,7 +207,7 @@ def _visual(model: Any, i: int, geom: _Geom, assets: dict[str, _Asset], places: 
 
 
 def _colour(model: Any, i: int) -> Colour | None:
-    """The shape's own, or its material's; in single precision, so that 0.1 is 0.1."""
+    """Return the colour of a shape or its material, converted from single precision so that 0.1 is 0.1."""
     own, material = model.geom_rgba[i], int(model.geom_matid[i])
     if tuple(own.tolist()) == DEFAULT_COLOUR:
         if material < 0:

@@ -1,31 +1,30 @@
-"""A robot as MJCF: one body per link, the payload a body of its own, the tool and other frames sites.
+"""A robot as MJCF: one body per link, one for the payload, sites for the tool and other frames.
 
-Names that occur twice, or that are taken (`world` by MuJoCo, `tool` by a link), are numbered.
+Repeated names, and those in use (`world` by MuJoCo, `tool` by a link), are numbered.
 
 | joint       | in MuJoCo                                                                                        |
 |-------------|--------------------------------------------------------------------------------------------------|
 | revolute    | hinge                                                                                            |
 | prismatic   | slide                                                                                            |
-| helical     | hinge and slide, held together by <equality>                                                     |
+| helical     | hinge and slide, coupled by <equality>                                                           |
 | cylindrical | hinge and slide                                                                                  |
 | universal   | two hinges                                                                                       |
 | planar      | two slides and a hinge: its velocities are in the axes of the parent                             |
 | ball        | ball                                                                                             |
-| free        | free where it starts from the world's origin; elsewhere three slides and a ball, from its parent |
+| free        | free if it starts at the world's origin; else three slides and a ball, from its parent           |
 
-What cannot be written, because MuJoCo computes with none:
+MuJoCo has no equivalent of these:
 
-- a moving link without mass, or with a principal moment of inertia of zero; it gets LEAST in place of zero
-- a tensor with a negative principal moment, or with one larger than the sum of the others; it is written as it is,
-  with a comment, a warning says so, and MuJoCo refuses the file. Its `balanceinertia` would make another robot of it.
-  Of a link that turns on the base, only zz has an effect: it is written with a tensor that a body can have and the same
-  zz
-- greatest speeds, limits on one side only, and what a planar, ball or free joint can do at most
+- a moving link without mass, or with a zero principal moment of inertia; it gets MIN_INERTIA in place of zero
+- a tensor with a negative principal moment, or with one larger than the sum of the others; it is written as given,
+  with a comment and a warning, and MuJoCo refuses the file. `balanceinertia` would change the robot. For a link that
+  turns on the base only zz matters: it is written with a possible tensor of the same zz
+- speed limits, one-sided limits, and limits of speed and effort of planar, ball and free joints
 
-Shapes that are seen are written as geoms of group 2 that touch nothing and have no mass. Meshes are named in comments
-only: MuJoCo refuses a file if it cannot read one of its meshes, or if one is of a kind it does not know.
+Shapes are geoms of group 2 that touch nothing and have no mass. Meshes are named in comments, since MuJoCo refuses a
+file with a mesh it cannot read.
 
-Joints that follow others, and loops, are written as <equality>, which MuJoCo keeps by forces: almost, and not exactly.
+Followers and loops are <equality> constraints, which MuJoCo fulfils approximately, by forces.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning
 from armwright.model.description import Description
-from armwright.model.mjcf.bodies import MjcfBody, MjcfJoint, mjcf_bodies
+from armwright.model.mjcf.mujoco_bodies import MjcfBody, MjcfJoint, mjcf_bodies
 from armwright.model.mjcf.pose import principal, quaternion
 from armwright.model.records import JointModel, LinkModel
 from armwright.model.transforms import ZERO_TENSOR, Tensor, Triple
@@ -50,17 +49,17 @@ from armwright.model.visual import MUJOCO_SIZE_FACTORS, Mesh, Solid, Visual, sha
 from armwright.model.xml_writer import unique_names, unused_name, xml_text
 
 MIN_INERTIA = 1e-14
-"""Mass and moments of inertia of a link that has none; MuJoCo's own limit is 1e-15."""
+"""Mass and moments of inertia for zero ones; MuJoCo requires 1e-15."""
 
 MAX_CHAIN_LINKS = 490
-"""Bodies are within each other, and MuJoCo reads 500 elements deep."""
+"""The depth of nested bodies; MuJoCo reads 500 nested elements."""
 
 MIN_SHAPE_SIZE = 1e-12
-"""Metres: the size of a shape that can be written."""
+"""The smallest size of a shape, m."""
 
 
 def mjcf_text(robot: Description) -> str:
-    """The robot as MJCF; 17 digits wherever they are needed, so that nothing is lost."""
+    """Return the robot as MJCF, with 17 digits where needed."""
     _check_depth(robot)
     root = ET.Element("mujoco", model=robot.name)
     compiler = ET.SubElement(root, "compiler", angle="radian", balanceinertia="false")
@@ -109,7 +108,7 @@ def _check_depth(robot: Description) -> None:
 
 
 def _sites(robot: Description, bodies: Sequence[ET.Element], tool: str) -> None:
-    """The tool, where there is one, and every frame that has a name."""
+    """Add sites for the tool and for every named frame."""
     frames = [*([] if robot.tip is None else [replace(robot.tool_frame, name=tool)]), *robot.frames]
     for name, frame in zip(unique_names([frame.name for frame in frames]), frames, strict=True):
         T = np.asarray(frame.pose)
@@ -119,7 +118,7 @@ def _sites(robot: Description, bodies: Sequence[ET.Element], tool: str) -> None:
 
 
 def _add_couplings(root: ET.Element, placed: Iterable[MjcfBody]) -> None:
-    """What follows another joint, as equations."""
+    """Add followers as equations."""
     joints = [(joint.name, joint.model) for body in placed for joint in body.joints if joint.model]
     called = {model.name: name for name, model in joints}
     led = [(name, model) for name, model in joints if model.mimic and not model.mimic.loop]
@@ -145,11 +144,11 @@ def _add_couplings(root: ET.Element, placed: Iterable[MjcfBody]) -> None:
 
 
 MAX_EXTRA_POWERS = 3
-"""Of MuJoCo's polynomials, beyond the first."""
+"""Powers of MuJoCo's polynomials beyond the first."""
 
 
 def _add_loops(root: ET.Element, robot: Description, bodies: Sequence[ET.Element]) -> None:
-    """Loops, each by a site on both of its bodies that MuJoCo holds together."""
+    """Add loops, each as two sites that MuJoCo constrains."""
     equality = root.find("equality")
     if robot.loops and equality is None:
         equality = ET.SubElement(root, "equality")
@@ -164,7 +163,7 @@ def _add_loops(root: ET.Element, robot: Description, bodies: Sequence[ET.Element
 
 
 def _physical_tensor(robot: Description, i: int) -> Tensor:
-    """The tensor of a link; of one that turns on the base, if no body has its tensor, another one with the same zz."""
+    """Return the tensor of a link; for an impossible one of a link on the base, a tensor with the same zz."""
     inertia, joint = robot.links[i].inertia, robot.rows[robot.link_rows[i]]
     zz = inertia[2][2]
     turns = robot.parents[i] < 0 and not (joint.kind or joint.prismatic)
@@ -200,7 +199,7 @@ def _joint(body: ET.Element, joint: MjcfJoint) -> None:
 
 
 def _acting(joint: JointModel) -> dict[str, str]:
-    """Friction, rotor and spring of a joint, as far as it has them."""
+    """Return the friction, rotor and spring of a joint."""
     spring = _numbers((joint.spring_stiffness, *joint.spring_curve)) if joint.sprung else ""
     own = {"damping": joint.viscous, "frictionloss": joint.coulomb, "armature": joint.armature}
     found = {key: repr(float(value)) for key, value in own.items() if value}
@@ -217,7 +216,7 @@ def _drive(element: ET.Element, joint: JointModel) -> None:
 
 
 def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> None:
-    """Principal moments and axes, which lose less than MuJoCo's own search for them."""
+    """Add principal moments and axes, which lose less than MuJoCo's computation of them."""
     moments, axes = principal(inertia)
     if _unphysical(moments):
         body.append(ET.Comment(f" no body has the principal moments {_numbers(moments)}: MuJoCo refuses them "))
@@ -228,9 +227,9 @@ def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> No
 
 
 def _compensate(body: ET.Element, link: LinkModel, name: str, frame: Array) -> None:
-    """The weight that is carried: a share of the body's, or, where its centre is another, that of a mote there.
+    """Add compensated weight: a share of the body's, or of a tiny mass at its centre.
 
-    The body of that mote stands in a `frame` that is there already, so that a chain has no second end.
+    The body of that mass has an existing `frame`, so that a chain keeps one end.
     """
     if not link.compensated_mass:
         return
@@ -244,11 +243,11 @@ def _compensate(body: ET.Element, link: LinkModel, name: str, frame: Array) -> N
 
 
 COMPENSATION_SHARE = 1e-13
-"""Of the mass whose weight is carried: what a body beside the link has, which MuJoCo asks a mass of."""
+"""The mass of a compensating body, relative to the compensated mass; MuJoCo requires a mass."""
 
 
 def _add_visuals(body: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
-    """The visuals of a body in whose frame theirs is T, without their names: MuJoCo refuses one that occurs twice."""
+    """Add the shapes of a body in whose frame theirs is T, without names, which MuJoCo requires to be unique."""
     for visual in visuals:
         shape, pose = visual.shape, T @ np.asarray(visual.pose)
         place = {"pos": _numbers(pose[:3, 3]), "quat": _numbers(quaternion(pose[:3, :3]))}
@@ -267,7 +266,7 @@ def _add_visuals(body: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
 
 
 def _sizes(shape: Solid) -> tuple[str, list[float]]:
-    """MuJoCo's name of a shape, and its radii and half lengths."""
+    """Return MuJoCo's name of a shape, and its radii and half lengths."""
     kind, sizes = shape_lengths(shape)
     return kind, [size * part for size, part in zip(sizes, MUJOCO_SIZE_FACTORS[kind], strict=True)]
 

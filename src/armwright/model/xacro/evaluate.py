@@ -1,8 +1,8 @@
-"""Expressions in robot files, computed without executing anything: a bounded walk over Python's syntax tree.
+"""Expressions in robot files, evaluated on Python's syntax tree within limits, without executing code.
 
-A name means what the file defined or one of the functions below; an attribute is a key of a dictionary that the file
-loaded, or one of a few methods of texts. Nothing reaches a Python object, and nothing can grow or run for long: every
-node costs a step of a budget, whole numbers, texts and lists have a largest size that is checked before they are made.
+A name is a definition of the file or a function below; an attribute is a key of a loaded dictionary, or a method of a
+text from a short list. Python objects are out of reach. Every node costs a step of a budget, and integers, texts and
+lists have a maximum size that is checked before they are made.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ MAX_EXPRESSION_CHARS = 4000
 MAX_TEXT_CHARS = 100_000
 MAX_LIST_SIZE = 10_000
 MAX_INTEGER_BITS = 1100
-"""Of a whole number: somewhat more than the largest float has."""
+"""Bits of an integer: somewhat more than the largest float has."""
 MAX_EXPRESSION_DEPTH = 60
 CREATING_NODES = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)
-"""The nodes that make something new; the others choose among what is there."""
+"""Nodes that make new values; the others select existing ones."""
 
 
 @runtime_checkable
 class Lookup(Protocol):
-    """What a name may mean: the properties of a file, or a namespace like `math`."""
+    """The meanings of names: the properties of a file, or a namespace like `math`."""
 
     def value_of(self, name: str) -> Value:
-        """Raises KeyError where there is no such name."""
+        """Return a value. Raises a KeyError for an unknown name."""
 
     def known(self) -> Iterable[str]: ...
 
 
 @dataclass(frozen=True)
 class Namespace:
-    """Names that never change."""
+    """Names with constant values."""
 
     values: Mapping[str, Value]
 
@@ -58,7 +58,7 @@ class Namespace:
 
 @dataclass(frozen=True)
 class XacroFunction:
-    """Something an expression may call."""
+    """A function that an expression may call."""
 
     name: str
     call: Callable[..., Value]
@@ -66,7 +66,7 @@ class XacroFunction:
 
 @dataclass
 class Budget:
-    """How many more steps may be taken before what is computed is refused as too large."""
+    """The number of steps left before an expansion is refused as too large."""
 
     left: int
 
@@ -77,7 +77,7 @@ class Budget:
 
 
 def evaluate(source: str, names: Lookup, budget: Budget) -> Value:
-    """The value of an expression; Refused says what is wrong with it."""
+    """Return the value of an expression. Raises `Refused` with the fault."""
     shown = source.strip() if len(source) <= 80 else f"{source.strip()[:77]}..."
     budget.spend(len(source) // 10)
     try:
@@ -103,7 +103,7 @@ def _parsed(source: str) -> ast.expr:
 
 
 class _Evaluation:
-    """One expression being computed: a method for every kind of node that is allowed."""
+    """The evaluation of one expression, with a method for every allowed node."""
 
     def __init__(self, names: Lookup, budget: Budget) -> None:
         self.names, self.budget, self.depth = names, budget, 0
@@ -129,7 +129,7 @@ class _Evaluation:
         return value
 
     def _weigh(self, *values: Value) -> None:
-        """What goes through all of a list costs accordingly."""
+        """Spend steps on operations that go through entire values."""
         for value in values:
             if isinstance(value, (list, dict)):
                 self.budget.spend(size(value))
@@ -225,7 +225,7 @@ class _Evaluation:
 
 
 def look_up(names: Lookup, name: str, what: str) -> Value:
-    """The value of a name, or what else might have been meant."""
+    """Return the value of a name. Raises `Refused` with a suggestion."""
     try:
         return names.value_of(name)
     except KeyError:
@@ -242,7 +242,7 @@ def _key(holder: dict[Any, Any], key: Value) -> Value:
 
 
 def size(value: Value) -> int:
-    """How many entries a list or dictionary has, those of its parts included, each time they occur."""
+    """Return the number of entries of a list or dictionary, nested ones included."""
     count, stack = 0, [value]
     while stack:
         part = stack.pop()
@@ -256,7 +256,7 @@ def size(value: Value) -> int:
 
 
 def text_of(value: Value) -> str:
-    """A value as it stands in the expanded file."""
+    """Return a value as text for the expanded file."""
     if isinstance(value, str):
         return value
     if isinstance(value, (XacroFunction, Lookup)):
@@ -308,7 +308,7 @@ _FORMAT = re.compile(r"%(?:%|[-+ #0]*\d{0,2}(?:\.\d{0,2})?[sdifgeGEr])")
 
 
 def _remainder(a: Value, b: Value) -> Value:
-    """Of numbers, or Python's formatting of a text, with widths of two digits at most."""
+    """Return the remainder of numbers, or Python's formatting of a text, with widths of at most two digits."""
     if not isinstance(a, str):
         return a % b
     if "%" in _FORMAT.sub("", a):
@@ -393,4 +393,4 @@ BUILT_IN_NAMES = {
     "math": Namespace(MATH_NAMES),
     "python": Namespace(PYTHON_NAMES),
 }
-"""What every expression knows."""
+"""Names known to every expression."""

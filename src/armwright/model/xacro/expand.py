@@ -1,4 +1,4 @@
-"""The walk through a xacro file: a method for every xacro element."""
+"""The expansion of a xacro file, with a method for every xacro element."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from armwright.model.xml import Element
 
 MAX_STEPS = 300_000
 ELEMENT_COST = 5
-"""Steps an element costs; a node of an expression costs one. The robots we know take less than a tenth of all."""
+"""Steps of an element; a node of an expression costs one. Known robots take less than a tenth of all steps."""
 
 MAX_CALL_DEPTH = 200
 MAX_INCLUDED_FILES = 500
@@ -33,9 +33,9 @@ def expand(
     arguments: Mapping[str, str | float] | None = None,
     packages: Mapping[str, str | Path] | None = None,
 ) -> Element:
-    """The root element of a xacro file with everything xacro done; elements keep the file and line they came from.
+    """Return the root of an expanded xacro file; elements keep their file and line.
 
-    `arguments` are those of <xacro:arg>, `packages` the folders of the packages that the file includes from.
+    `arguments` are those of <xacro:arg>, `packages` the folders of included packages.
     """
     path = Path(path)
     budget = Budget(MAX_STEPS)
@@ -49,7 +49,7 @@ def expand(
 
 
 def _argument_texts(arguments: Mapping[str, str | float] | None) -> dict[str, str]:
-    """The arguments as the texts that xacro would have got on its command line."""
+    """Return the arguments as texts, as on the command line of xacro."""
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):
@@ -66,7 +66,7 @@ def _argument_texts(arguments: Mapping[str, str | float] | None) -> dict[str, st
 
 @dataclass(frozen=True)
 class Context:
-    """Where the walk is: the scope, the files it came through, and the macro call it is in."""
+    """The scope, the files on the way to an element, and the macro call it is in."""
 
     scope: Scope
     files: tuple[Path, ...]
@@ -93,7 +93,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class MacroCall:
-    """A macro call whose blocks have been expanded into `blocks`."""
+    """A macro call with its blocks expanded into `blocks`."""
 
     macro: Macro
     scope: Scope
@@ -102,7 +102,7 @@ class MacroCall:
 
 
 class _Expansion:
-    """Over one document and all it includes, with a stack of what is still to be done."""
+    """The expansion of a document and its includes, with a stack of pending elements."""
 
     def __init__(self, texts: TextExpander, budget: Budget) -> None:
         self.texts, self.budget = texts, budget
@@ -150,12 +150,12 @@ class _Expansion:
             visit.fail("elements, properties or expressions are nested too deeply")
 
     def _push(self, elements: Sequence[Element], output: Element, context: Context, level: int) -> None:
-        """To be expanded next, in this order. They are paid for now, so that the stack is bounded, too."""
+        """Push elements to expand next, in order, and spend their steps now, which bounds the stack."""
         self.budget.spend(ELEMENT_COST * len(elements))
         self.stack.extend(Visit(element, output, context, level) for element in reversed(elements))
 
     def _content(self, element: Element, visit: Visit) -> None:
-        """What stands in an element, in place of what is visited."""
+        """Expand the contents of an element in place of the visited one."""
         if element.text.strip():
             self._write(self.texts.text(element.text, visit.context.scope), visit.output)
         self._push(element.children, visit.output, visit.context, visit.level)
@@ -167,7 +167,7 @@ class _Expansion:
     # elements
 
     def _plain(self, visit: Visit) -> None:
-        """An element that stays, with its texts replaced."""
+        """Keep an element, with its texts replaced."""
         source, scope = visit.element, visit.context.scope
         if visit.level >= xml.MAX_XML_DEPTH:
             visit.fail(f"elements are nested more than {xml.MAX_XML_DEPTH} deep")
@@ -205,7 +205,7 @@ class _Expansion:
         return bool(known)
 
     def _evaluated(self, visit: Visit, name: str) -> str:
-        """An attribute that must be there, with everything in it replaced."""
+        """Return a required attribute with everything in it replaced."""
         return self.texts.text(visit.element.text_of(name), visit.context.scope)
 
     # properties, arguments and files
@@ -224,7 +224,7 @@ class _Expansion:
             self._set(visit, name, given.get("value", given.get("default")))
 
     def _set(self, visit: Visit, name: str, text: str | None) -> None:
-        """A property to be computed when it is used, if it stays in this scope; without a value it is a block."""
+        """Set a property, lazily if it stays in this scope; without a value it is a block."""
         scope, target = visit.context.scope, self._target(visit)
         if text is None:
             target.blocks["**" + name] = Block(tuple(visit.element.children), visit.element.text, expanded=False)
@@ -239,7 +239,7 @@ class _Expansion:
         )  # xacro, too, does this twice
 
     def _target(self, visit: Visit) -> Scope:
-        """The scope a property is written to."""
+        """Return the scope that a property is written to."""
         where, scope = visit.element.attributes.get("scope"), visit.context.scope
         if where is None:
             return scope
@@ -280,7 +280,7 @@ class _Expansion:
         self._content(self._parse(visit, path), replace(visit, context=inside))
 
     def _parse(self, visit: Visit, path: Path) -> Element:
-        """A file is parsed once, however often it is included: expanding never changes what it reads."""
+        """Return a parsed file, parsed once, since expansion does not change it."""
         if path not in self.parsed:
             self.bytes += path.stat().st_size
             if len(self.parsed) >= MAX_INCLUDED_FILES or self.bytes > xml.MAX_XML_BYTES:
@@ -301,7 +301,7 @@ class _Expansion:
         visit.context.scope.macros[name] = Macro(name, parameters(text), visit.element)
 
     def _call(self, visit: Visit) -> None:
-        """Expand the blocks in the call first, since it is the expanded ones that the macro gets."""
+        """Expand the blocks of a call first, since the macro gets expanded ones."""
         element, scope = visit.element, visit.context.scope
         name = element.tag.removeprefix(XACRO_PREFIX)
         if name == "call":
@@ -368,14 +368,14 @@ class _Expansion:
             self._content(replace(visit.element, children=list(block.elements), text=block.text), visit)
 
     def _copy(self, element: Element) -> Element:
-        """An element that is used once more; every use counts."""
+        """Return a copy of an element; every copy costs steps."""
         self.budget.spend(ELEMENT_COST + len(element.attributes))
         children = [self._copy(child) for child in element.children]
         return replace(element, attributes=dict(element.attributes), children=children)
 
 
 def _block(parameter: MacroParameter, element: Element) -> Block:
-    """`*name` is the element itself, `**name` what is in it."""
+    """Return a block: `*name` is the element, `**name` its contents."""
     if parameter.name.startswith("**"):
         return Block(tuple(element.children), element.text, expanded=True)
     return Block((element,), "", expanded=True)

@@ -1,4 +1,4 @@
-"""What names mean in a xacro file, and where: properties, macros and blocks of XML."""
+"""Properties, macros and XML blocks of a xacro file, and the scopes in which their names are known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_PARAMETER_CHARS = 10_000
 
 @dataclass(frozen=True)
 class LazyProperty:
-    """The text of a property that nobody has used yet."""
+    """The text of a property that is not used yet."""
 
     text: str
     element: Element
@@ -29,7 +29,7 @@ class LazyProperty:
 
 @dataclass(frozen=True)
 class MacroParameter:
-    """`inherits` (^) takes the caller's property of that name, `default` stands in for what is not given."""
+    """A parameter; `inherits` (^) takes the caller's property, `default` replaces a missing value."""
 
     name: str
     inherits: bool = False
@@ -46,7 +46,7 @@ class MacroParameter:
 
 @dataclass(frozen=True)
 class Macro:
-    """A macro as it was defined; it is expanded anew for every call."""
+    """A macro definition, expanded anew for every call."""
 
     name: str
     parameters: tuple[MacroParameter, ...]
@@ -55,7 +55,7 @@ class Macro:
 
 @dataclass(frozen=True)
 class Block:
-    """XML to insert: as it is, if it was handed to a macro, or still to be expanded, if it is a property's."""
+    """XML to insert: already expanded if it was passed to a macro, else a property's."""
 
     elements: tuple[Element, ...]
     text: str
@@ -63,7 +63,7 @@ class Block:
 
 
 class Scope:
-    """The properties, blocks and macros of a file or of one call; what is not here is looked for outside.
+    """The properties, blocks and macros of a file or of one call; unknown names are looked up outside.
 
     A `namespace` is the scope of a file that was included with ns=.
     """
@@ -79,7 +79,7 @@ class Scope:
         return Scope(self, self.settle, namespace)
 
     def mechanism(self) -> Iterator[Scope]:
-        """This scope and those around it, from within."""
+        """Yield this scope and those around it, from within."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
@@ -95,12 +95,12 @@ class Scope:
         return [*(name for scope in self.mechanism() for name in scope.values), *BUILT_IN_NAMES]
 
     def block(self, name: str) -> Block | None:
-        """`**name` anywhere goes before `*name`, as in xacro."""
+        """Return a block; `**name` precedes `*name`, as in xacro."""
         keys = ("**" + name, "*" + name)
         return next((scope.blocks[key] for key in keys for scope in self.mechanism() if key in scope.blocks), None)
 
     def macro(self, name: str) -> tuple[Macro, Scope] | None:
-        """A macro and the scope it is called in: this one, or the namespace in a name like `arm.link`."""
+        """Return a macro and the scope of its call: this one, or the namespace in a name like `arm.link`."""
         scope = self
         *namespaces, last = name.split(".")
         for namespace in namespaces:
@@ -111,13 +111,13 @@ class Scope:
         return next(((s.macros[last], scope) for s in scope.mechanism() if last in s.macros), None)
 
     def _settled(self, name: str) -> Value:
-        """The value of a property of this scope, computed now if it never was."""
+        """Return the value of a property of this scope, evaluated at its first use."""
         value = self.values[name]
         if not isinstance(value, LazyProperty):
             return value
         if name in self.settling:
             raise Refused(
-                f"property {name!r} is defined by itself ({' -> '.join([*self.settling, name])}); "
+                f"property {name!r} refers to itself ({' -> '.join([*self.settling, name])}); "
                 'lazy_eval="false" computes it where it stands'
             )
         self.settling.append(name)
@@ -133,7 +133,7 @@ class Scope:
 
 
 def parameters(text: str) -> tuple[MacroParameter, ...]:
-    """The parameters of a macro: `a b:=1 c:=^ d:=^|1 *block **content`."""
+    """Return the parameters of a macro: `a b:=1 c:=^ d:=^|1 *block **content`."""
     found: dict[str, MacroParameter] = {}
     text, i = text.strip(), 0
     if len(text) > MAX_PARAMETER_CHARS:

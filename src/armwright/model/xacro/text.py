@@ -1,11 +1,13 @@
 """${...} and $(...) in the attributes and texts of a xacro file.
 
-${...}                an expression (`evaluate`), typed when it is all of the text
-$(arg name)           what the user gave, or the default of <xacro:arg>
-$(find package)       the package's folder, or package://package where it is not known
-$(eval ...)           an expression over the arguments
-$(dirname)            the folder of the file
-$(optenv NAME other)  `other`: the environment is never read, and $(env NAME) is an error
+| text                  | value                                                                  |
+|-----------------------|------------------------------------------------------------------------|
+| ${...}                | an expression (`evaluate`), typed if it is the entire text             |
+| $(arg name)           | the user's argument, or the default of <xacro:arg>                     |
+| $(find package)       | the package's folder, or package://package if it is unknown            |
+| $(eval ...)           | an expression over the arguments                                       |
+| $(dirname)            | the folder of the file                                                 |
+| $(optenv NAME other)  | `other`: the environment is never read, and $(env NAME) is an error    |
 """
 
 from __future__ import annotations
@@ -34,16 +36,16 @@ from armwright.model.xacro.evaluate import (
 )
 
 MAX_PROPERTY_DEPTH = 40
-"""Properties that use each other."""
+"""The depth of properties that use each other."""
 SEARCH_COST = 20
-"""Steps it costs to look for a file or a folder."""
+"""Steps of a search for a file or folder."""
 
 _PIECE = re.compile(r"\$\$++[{(]|\$\{[^}]*\}|\$++(?![{(])|\$|[^$]+")
 
 
 @dataclass(frozen=True)
 class RecordedNames(Namespace):
-    """Names of which it is kept which were asked for."""
+    """Names that record which of them were used."""
 
     used: set[str]
 
@@ -54,9 +56,9 @@ class RecordedNames(Namespace):
 
 @dataclass
 class TextExpander:
-    """Texts of one document. `file` is the one being expanded.
+    """The texts of one document; `file` is the one being expanded.
 
-    `used` are the arguments it has asked for or declared, `declared` those of <xacro:arg>.
+    `used` are the arguments it has used or declared, `declared` those of <xacro:arg>.
     """
 
     folders: ReadableFolders
@@ -69,11 +71,11 @@ class TextExpander:
     nesting: int = 0
 
     def text(self, text: str, names: Lookup) -> str:
-        """A text with everything in it replaced."""
+        """Return a text with everything in it replaced."""
         return text_of(self.value(text, names)) if "$" in text else text
 
     def value(self, text: str, names: Lookup) -> Value:
-        """The same, typed: a text that is one expression is what the expression is."""
+        """Return the same with its type: a text that is one expression has the expression's type."""
         self.nesting += 1
         try:
             if self.nesting > MAX_PROPERTY_DEPTH:
@@ -90,11 +92,11 @@ class TextExpander:
         return whole
 
     def typed(self, text: str, names: Lookup) -> Value:
-        """The value of a property or parameter: a text that spells a number is one."""
+        """Return the value of a property or parameter: a text that spells a number is one."""
         return literal(self.value(text, names))
 
     def functions(self) -> Namespace:
-        """The namespace `xacro` of expressions."""
+        """Return the namespace `xacro` of expressions."""
         functions: dict[str, Callable[..., Value]] = {
             "load_yaml": self._load_yaml,
             "arg": self._argument,
@@ -141,12 +143,12 @@ class TextExpander:
         raise Refused(f"unknown argument {name!r}; " + (f"did you mean {near!r}? Or {give}" if near else give))
 
     def _found(self, package: str) -> str:
-        """A folder, or a name that says what is missing once a file in it is to be read; meshes never are."""
+        """Return a folder, or a package name, which fails only if one of its files is read."""
         self.budget.spend(SEARCH_COST)
         return str(self.folders.package(package, self.file) or SCHEME + package)
 
     def _arguments(self) -> Namespace:
-        """What $(eval ...) knows: the arguments as names, or through arg('name')."""
+        """Return the names for $(eval ...): the arguments directly, or through arg('name')."""
         self.budget.spend(SEARCH_COST + len(self.arguments))
         values = {name: literal(text) for name, text in self.arguments.items()}
         functions = {
@@ -165,7 +167,7 @@ class TextExpander:
         return ""
 
     def _load_yaml(self, name: Value) -> Value:
-        """A file is read once: an expression cannot change what it has loaded."""
+        """Return the data of a file, read once: expressions cannot change it."""
         path = self._path(name)
         if path not in self.loaded:
             self.loaded[path] = yaml.read(path, self.budget)
@@ -173,7 +175,7 @@ class TextExpander:
 
 
 def literal(value: Value) -> Value:
-    """A text as the number or truth value it spells; '...' keeps it a text, and so does a _ in it."""
+    """Return the number or truth value that a text spells; '...' keeps it a text, and so does a _."""
     if not isinstance(value, str):
         return value
     if len(value) >= 2 and value[0] == value[-1] == "'":
@@ -193,7 +195,7 @@ def _fatal(*parts: Value) -> NoReturn:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Plain text, ${...}, $(...) with the parentheses in it balanced, $${ or $$( for themselves, other $."""
+    """Yield plain text, ${...}, $(...) with balanced parentheses, $${ or $$( for themselves, other $."""
     start = 0
     while start < len(text):
         piece = _PIECE.match(text, start)
@@ -206,7 +208,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _closed(text: str, start: int) -> int:
-    """Where the $( at `start` ends. A ${ that comes here never does."""
+    """Return the end of the $( at `start`. A ${ without an end fails too."""
     depth = 0
     for i in range(start + 1, len(text) if text[start + 1] == "(" else 0):
         depth += {"(": 1, ")": -1}.get(text[i], 0)

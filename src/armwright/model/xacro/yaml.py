@@ -1,4 +1,4 @@
-"""The YAML files that xacro loads parameters from: plain data, small, with xacro's units such as `!degrees 90`."""
+"""YAML parameter files of xacro: plain data, small, with xacro's units such as `!degrees 90`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from armwright.model.refusal import Refused
 from armwright.model.xacro.evaluate import BUILT_IN_NAMES, Budget, Namespace, Value, evaluate, size
 
 MAX_YAML_BYTES = 64 << 10
-"""Bytes, which take PyYAML half a second."""
+"""The size of a file, which PyYAML parses in half a second."""
 YAML_UNITS = {
     "!radians": 1.0,
     "!degrees": math.pi / 180,
@@ -24,7 +24,7 @@ YAML_UNITS = {
 
 
 def read(path: Path, budget: Budget) -> Value:
-    """The data of a file, through PyYAML's safe loader."""
+    """Return the data of a file, through PyYAML's safe loader."""
     try:
         yaml = importlib.import_module("yaml")
     except ImportError:
@@ -43,10 +43,10 @@ def read(path: Path, budget: Budget) -> Value:
 
 
 def _loader(yaml: Any, budget: Budget) -> Any:
-    """A safe loader of its own, so that the units are not added to everybody's."""
+    """Return a separate safe loader, so that the units are not added to the global one."""
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        pass
+        """PyYAML's safe loader with the units of xacro."""
 
     for tag, unit in YAML_UNITS.items():
         Loader.add_constructor(tag, lambda loader, node, unit=unit: unit * _number(loader, node, budget))
@@ -58,7 +58,7 @@ def _number(loader: Any, node: Any, budget: Budget) -> float:
 
 
 def _plain(value: Any) -> Value:
-    """Lists, dictionaries, numbers and texts; whatever else YAML knows, such as dates, as text."""
+    """Return lists, dictionaries, numbers and texts; other values of YAML, such as dates, as text."""
     if isinstance(value, (list, tuple, set)):
         return [_plain(part) for part in value]
     if isinstance(value, dict):

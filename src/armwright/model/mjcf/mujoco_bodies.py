@@ -20,9 +20,9 @@ from armwright.model.xml_writer import unique_names
 
 @dataclass(frozen=True)
 class MjcfJoint:
-    """One of MuJoCo's joints, in the frame of its body; `model` is what it is here, where that is a joint by itself.
+    """One of MuJoCo's joints, in the frame of its body; `model` is the same joint here, if it is one of one freedom.
 
-    `drive` is where its friction, rotor and spring are from, if that is another.
+    `drive` is the joint with its friction, rotor and spring, if that is another.
     """
 
     name: str
@@ -35,14 +35,14 @@ class MjcfJoint:
 
 @dataclass(frozen=True)
 class MjcfBody:
-    """A body in that of its parent while all its joints are at zero, and these joints."""
+    """A body in the frame of its parent with all joints at zero, and these joints."""
 
     pose: Array
     joints: tuple[MjcfJoint, ...]
 
 
 def mjcf_bodies(robot: Description) -> list[MjcfBody]:
-    """Every link as a body; the names of joints are distinct."""
+    """Return every link as a body; joint names are unique."""
     found, rows = list[MjcfBody](), robot.rows
     for parent, last in zip(robot.parents, robot.link_rows, strict=True):
         before = np.asarray(robot.base) if parent < 0 else np.eye(4)
@@ -54,7 +54,7 @@ def mjcf_bodies(robot: Description) -> list[MjcfBody]:
 
 
 def _on_hinges(before: Array, freedoms: Sequence[JointModel]) -> MjcfBody:
-    """A body on hinges and slides, which MuJoCo moves one after the other."""
+    """Return a body on hinges and slides, which MuJoCo applies in sequence."""
     beyond, joints = np.eye(4), list[MjcfJoint]()  # from the frame of a freedom to that of the body
     for joint in reversed(freedoms):
         R = beyond[:3, :3]
@@ -64,7 +64,7 @@ def _on_hinges(before: Array, freedoms: Sequence[JointModel]) -> MjcfBody:
 
 
 def _on_ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> MjcfBody:
-    """A body on a planar, ball or free joint."""
+    """Return a body on a planar, ball or free joint."""
     first, last, x, origin = freedoms[0], freedoms[-1], np.eye(3), np.zeros(3)
     name, pose = first.name.rpartition(".")[0] or first.name, before @ zero_placement(first)
     slides = [
@@ -93,7 +93,7 @@ DRIVE_FIELDS = ("viscous", "coulomb", "armature", "spring_stiffness")
 
 
 def _alike(freedoms: Sequence[JointModel], fields: Sequence[str] = DRIVE_FIELDS) -> bool:
-    """Whether what acts in some freedoms is the same in all."""
+    """Return whether the drives of some freedoms are equal."""
     return all(getattr(joint, name) == getattr(freedoms[0], name) for joint in freedoms for name in fields)
 
 
