@@ -8,6 +8,7 @@ import pytest
 
 import armwright as aw
 from armwright import sizing
+from armwright.actuators.actuator import DATA_SHEET_TEMPERATURE
 
 ROBOT = """name = "pair"
 convention = "modified"
@@ -119,11 +120,31 @@ def test_a_bad_table_is_named_with_its_line(tmp_path: Path, old: str, new: str, 
 
 def test_what_contradicts_an_actuator_or_cannot_fit_it_is_an_error(tmp_path: Path) -> None:
     rotor = ROBOT.replace("max_velocity = 1.0", "rotor_inertia = 1e-5\ngear = 50.0")
-    with pytest.raises(aw.ModelError, match="joint1 has an actuator and a rotor_inertia of its own"):
+    with pytest.raises(aw.ModelError, match="joint1 has an actuator and a rotor_inertia; expected one of them"):
         aw.load(pair(tmp_path, robot=rotor))
-    with pytest.raises(aw.ModelError, match=r"read with armwright.load, which fits them"):
+    with pytest.raises(aw.ModelError, match=r"read it with armwright.load, which fits them"):
         aw.Robot.from_toml(pair(tmp_path))
     path = tmp_path / "three.toml"
     path.write_text(f"actuators = 3\n{ROBOT}")
     with pytest.raises(aw.ModelError, match=r"actuators must be one table"):
         aw.load(path)
+
+
+def test_a_winding_is_allowed_to_be_warmer_than_the_data_sheet_alone() -> None:
+    """Data sheets give resistances at 20 degrees Celsius, at which a winding has no room to warm up."""
+    thermal = {
+        "torque_constant": 0.1,
+        "resistance": 1.0,
+        "thermal_resistances": (1.0, 2.0),
+        "thermal_times": (9.0, 99.0),
+    }
+    made = {"name": "M", "rotor_inertia": 1e-5, "peak_torque": 1.0, "mass": 0.5, "max_speed": 400.0, **thermal}
+    with pytest.raises(aw.InputError, match=r"max_temperature = 20.0: expected more than 20"):
+        sizing.Motor(**made, max_temperature=20.0)
+    assert sizing.Motor(**made, max_temperature=20.001).warms
+    assert DATA_SHEET_TEMPERATURE == 20.0
+
+
+def test_lever_is_a_deprecated_name() -> None:
+    with pytest.warns(DeprecationWarning, match="use sizing.CylinderLever"):
+        assert sizing.Lever is sizing.CylinderLever

@@ -170,5 +170,19 @@ def test_heat_and_continuous_torque_are_those_of_the_records(study: aw.Study, tm
         arm = fitted(aw.load("rr"), [HEAVY, DRIVE]).with_payload(row["payload.mass"])
         worst = np.linalg.cond(arm.mass_matrix(np.column_stack([one["q1"], one["q2"]]))).max()
         assert row["mass_condition"] == pytest.approx(worst, rel=1e-9)
+
+
+def test_continuous_torque_of_a_run_shorter_than_its_window_is_over_the_whole_run(
+    study: aw.Study, tmp_path: Path
+) -> None:
+    wanted = {"measures": ["continuous_torque", "rms_torque"], "window": 1e3, "histories": ["tau"]}
+    short = replace(study, vary={"payload.mass": [0.5, 5.0]}, actuators={"joint1": LARGE, "joint2": SMALL}, want=wanted)
+    results = short.run(tmp_path, threads=1)
+    kept = results.histories.to_table()
+    for row in results.rows.to_table().to_pylist():
+        of_row = kept.column("row").to_numpy() == row["row"]
+        t, tau = (kept.column(name).to_numpy()[of_row] for name in ("t", "tau2"))
+        exact = np.sqrt(np.trapezoid(tau**2, t) / (t[-1] - t[0]))
+        assert row["continuous_torque2"] == pytest.approx(exact, rel=1e-12)
     with pytest.raises(ModelError, match="heat needs windings"):
         setup_of(replace(study, want={"measures": ["heat"]}))

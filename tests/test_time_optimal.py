@@ -321,7 +321,7 @@ POINTS = [[0.0] * 6, [0.5] * 6]
         (POINTS[0], {}, r"points have shape \(6,\)"),
         ([POINTS[0], [np.nan] * 6], {}, r"points\[1, 0\] = nan is not finite"),
         (aw.trajectory.rest([0.0] * 6, 1.0), {}, "the path stays where it is"),
-        (aw.trajectory.normal_spline([0.0] * 6, [1.0] * 6, 1.0).holding(), {}, "the path goes on for ever"),
+        (aw.trajectory.normal_spline([0.0] * 6, [1.0] * 6, 1.0).holding(), {}, "the path has no end"),
         (aw.trajectory.normal_spline([0.0], [1.0], 1.0), {}, "the path has 1 joints; ur5e has 6"),
         (POINTS, {"torque": np.inf}, "neither torques nor accelerations of ur5e are limited"),
         (POINTS, {"velocity": [1.0, 2.0]}, r"velocity has shape \(2,\)"),

@@ -1,4 +1,4 @@
-"""What moves a joint: motor, gearbox, brake, hydraulic cylinder. SI units; what is not known is None, and said so.
+"""Actuators of a joint: motor, gearbox, brake, hydraulic cylinder. SI units; unknown values are None.
 
 A motor turns `ratio` times as fast as its joint. On the shaft of the motor it gives
 
@@ -22,16 +22,16 @@ from armwright.errors import InputError, ModelError
 from armwright.model.table_reader import Reader
 
 POSITIVE_VALUE, NON_NEGATIVE_VALUE, FRACTION_VALUE = "above zero", "zero or more", "above zero, at most 1"
-"""What a number of an actuator may be."""
+"""Ranges of the numbers of an actuator."""
 
 COPPER_TEMPERATURE_COEFFICIENT = 0.00393
-"""By how much the resistance of copper grows for each kelvin, at 20 degrees Celsius."""
+"""Relative increase of the resistance of copper per kelvin, at 20 degrees Celsius."""
 
 MAX_ROTOR_RADIUS = 0.5
-"""Metres: no rotor is as if all of a motor were this far from its axis."""
+"""Metres: the radius of gyration of a rotor is smaller, with all the mass of the motor."""
 
 MAX_TORQUE_PER_MASS = 1000.0
-"""Newton metres of a kilogram: several times what any motor has, with a gearbox of its own."""
+"""Newton metres per kilogram: several times that of any motor, with a built-in gearbox too."""
 
 DATA_SHEET_TEMPERATURE = 20.0
 """Degrees Celsius at which data sheets give resistances."""
@@ -90,7 +90,7 @@ class Motor:
 
     @property
     def warms(self) -> bool:
-        """Whether it is known how its winding warms up."""
+        """True if all data of the thermal model of its winding are known."""
         known = (self.loss_factor, self.thermal_resistances, self.thermal_times, self.max_temperature)
         return all(x is not None for x in known)
 
@@ -127,7 +127,7 @@ class Gearbox:
 
     @property
     def backward(self) -> float:
-        """The efficiency while the joint drives the motor; zero where the gearbox holds by itself."""
+        """The efficiency while the joint drives the motor; zero for a self-locking gearbox."""
         return self.efficiency_backward or max(0.0, 2 - 1 / self.efficiency)
 
 
@@ -198,7 +198,7 @@ class Actuator:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What drives, and what stands between it and the joint."""
+        """The names of motor and gearbox."""
         return self.motor.name, self.gearbox.name
 
     @property
@@ -211,13 +211,13 @@ class Actuator:
 
     @property
     def price(self) -> float | None:
-        """Of all parts; None where one of them has none."""
+        """The price of all parts; None where one of them has none."""
         prices = [part.price for part in self.parts if part.price is not None]
         return sum(prices) if len(prices) == len(self.parts) else None
 
     @property
     def inertia(self) -> float:
-        """What turns with the shaft of the motor."""
+        """The inertia of all that turns with the shaft of the motor, kg m^2."""
         return self.motor.rotor_inertia + self.gearbox.inertia + (self.brake.inertia if self.brake else 0.0)
 
     @property
@@ -232,19 +232,19 @@ class Actuator:
 
     @property
     def max_torque(self) -> float:
-        """What the joint can rely on: the peak of the motor through the gearbox, or that of the gearbox."""
+        """The largest torque of the joint: the peak of the motor through the gearbox, or that of the gearbox."""
         gear = self.gearbox
         return min(self.motor.peak_torque * gear.ratio * gear.efficiency, gear.peak_torque)
 
     @property
     def max_velocity(self) -> float:
-        """Of the joint."""
+        """The largest speed of the joint."""
         return min(self.motor.top_speed, self.gearbox.max_input_speed or math.inf) / self.gearbox.ratio
 
 
 @dataclass(frozen=True)
 class CylinderLever:
-    """How a cylinder turns a joint: its eyes lie in a plane across the axis, at two distances from it.
+    """The lever arm of a cylinder: its eyes lie in a plane across the axis, at two distances from it.
 
     `before` is the distance of the eye on the link before the joint, `on` of that on the link it moves, in metres, and
     `angle` the one between both, seen from the axis, when the joint is at zero. The cylinder is
@@ -305,7 +305,7 @@ class Hydraulic:
 
 
 def compatible(motor: Motor, gearbox: Gearbox) -> bool:
-    """Whether a motor goes with a gearbox: each names the other, or says nothing."""
+    """Return True if neither motor nor gearbox restricts its partners to others."""
     pairs = ((motor, gearbox), (gearbox, motor))
     return all(one.goes_with is None or other.name in one.goes_with for one, other in pairs)
 
@@ -314,11 +314,11 @@ Drive: TypeAlias = Actuator | Hydraulic
 ActuatorPart = Motor | Gearbox | Brake | Cylinder
 
 PART_TYPES: dict[str, type[ActuatorPart]] = {"motor": Motor, "gearbox": Gearbox, "brake": Brake, "cylinder": Cylinder}
-"""What a catalogue has, by the name of its tables."""
+"""The parts of a catalogue by the names of its tables."""
 
 
 def check(kind: type[ActuatorPart], row: Reader) -> None:
-    """That what is written of a part is known, complete, and could be true; `row` names the place where it is not."""
+    """Raise a ModelError if the data of a part are unknown, incomplete or impossible; `row` names the place."""
     known = {f.name: f for f in fields(kind)}
     row.check_keys(known)
     for name, own in known.items():
@@ -351,15 +351,15 @@ def _check_number(row: Reader, name: str, value: float, meant: Mapping[str, Any]
 
 
 def _check_motor(row: Reader) -> None:
-    """What a motor needs one way or the other."""
+    """Check the numbers of a motor that may be replaced by others."""
     has = {key for key, value in row.data.items() if value is not None}
     if not (has & {"max_speed"} or {"voltage", "torque_constant"} <= has):
-        row.fail(None, "how fast it turns is not known; expected max_speed, or voltage and torque_constant")
+        row.fail(None, "its largest speed is not known; expected max_speed, or voltage and torque_constant")
     warms = {"torque_constant", "resistance", "thermal_resistances", "thermal_times", "max_temperature"}
     if "continuous_torque" not in has and not warms <= has:
         row.fail(
             None,
-            "what it can do for ever is not known; expected continuous_torque, or how its winding warms up: "
+            "its continuous torque is not known; expected continuous_torque, or how its winding warms up: "
             f"{', '.join(sorted(warms))}",
         )
     if "max_temperature" in has and row.number("max_temperature") <= DATA_SHEET_TEMPERATURE:
@@ -377,7 +377,7 @@ def _check_motor(row: Reader) -> None:
 
 
 def _check_units(row: Reader, has: set[str]) -> None:
-    """That numbers are not those of other units, as far as one of them tells it of another."""
+    """Raise a ModelError for numbers that look like other units."""
     mass, inertia, peak = (row.number(key) for key in ("mass", "rotor_inertia", "peak_torque"))
     if inertia > mass * MAX_ROTOR_RADIUS**2:
         row.fail("rotor_inertia", f"rotor_inertia = {inertia!r} of a motor of {mass:g} kg; expected kg m^2, not g cm^2")

@@ -1,4 +1,4 @@
-"""A robot with actuators: where they stand, and what they make of it."""
+"""Assignment of actuators to the joints of a robot: their places, and the robot with them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ INERTIA_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Mount:
-    """Where the actuator of a joint stands, as a point mass: a link, -1 for the base, and a point in its frame."""
+    """The place of an actuator as a point mass: a link, -1 for the base, and a point in its frame."""
 
     link: int
     point: Vector
 
 
 def mounts(robot: Robot, given: Mapping[str, Any] | None = None) -> tuple[Mount, ...]:
-    """Where the actuators of all joints stand: on the link before, where the frame of the joint is when it is at zero.
+    """Return the places of all actuators: by default on the link before, at the frame of the joint at zero.
 
     `given` has other places by the names of joints: (link, point), the link being "base" or one between the base and
     the joint, so that no actuator moves itself.
@@ -108,7 +108,7 @@ def fitted(
 
 
 def without_drives(robot: Robot, masses: Mapping[str, Any]) -> Robot:
-    """The robot without drives of its own, so that it can be fitted with others and carries none twice.
+    """Return the robot without the masses of its drives, so that others can be fitted.
 
     `masses` has by link what sits in it: kilograms, which leave a body of the same shape that weighs less, or kilograms
     and the point where they are, (mass, (x, y, z)) in the frame of the link.

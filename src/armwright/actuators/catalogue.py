@@ -21,7 +21,7 @@ TOP = ("name", "source", "licence", *PART_TYPES)
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What there is to choose from."""
+    """A catalogue of parts."""
 
     name: str
     motors: tuple[Motor, ...] = ()
@@ -82,7 +82,7 @@ class Catalogue:
 
 
 def told(part: ActuatorPart) -> dict[str, Any]:
-    """What is known of a part, by the keys of its table; zeros are known."""
+    """Return the known values of a part by the keys of its table."""
     return {key: x for key, x in vars(part).items() if x is not None and x is not False and x != ""}
 
 

@@ -32,7 +32,7 @@ ELECTRIC_KEYS, HYDRAULIC_KEYS = ("motor", "gearbox", "brake", "mount"), ("cylind
 
 
 def with_file(robot: Robot, path: str | Path) -> Robot:
-    """The robot with the actuators of a file of its own, which has what [actuators] has on top."""
+    """Return the robot with the actuators of a separate file, which has the keys of [actuators] on top."""
     if not isinstance(path, str | Path):
         raise InputError(f"actuators = {path!r}: expected the path of a file")
     try:
@@ -49,10 +49,10 @@ def with_file(robot: Robot, path: str | Path) -> Robot:
 
 
 def with_table(robot: Robot, data: Mapping[str, Any], where: PlaceName, folder: Path = Path()) -> Robot:
-    """The robot with the actuators that a table says; `where(key)` names a place for messages.
+    """Return the robot with the actuators of a table; `where(key)` names a place for messages.
 
-    Where the robot says a smaller largest torque or speed than an actuator allows, that stays. A rotor of its own
-    beside one of an actuator is an error.
+    Where the robot says a smaller largest torque or speed than an actuator allows, that stays. A rotor inertia
+    in addition to that of an actuator is an error.
     """
     top, names = Reader(data, where), [joint.name for joint in robot.joints]
     top.check_keys((*TABLE_KEYS, *names))
@@ -60,7 +60,7 @@ def with_table(robot: Robot, data: Mapping[str, Any], where: PlaceName, folder: 
     chosen = {name: _drive(top, name, book) for name in names if name in data}
     for joint in robot.joints:
         if joint.rotor_inertia and joint.name in chosen:
-            top.fail(joint.name, f"{joint.name} has an actuator and a rotor_inertia of its own; expected one of them")
+            top.fail(joint.name, f"{joint.name} has an actuator and a rotor_inertia; expected one of them")
     places = {
         name: (data[name]["mount"]["link"], data[name]["mount"]["point"]) for name in chosen if "mount" in data[name]
     }
@@ -92,7 +92,7 @@ def _catalogue(top: Reader, folder: Path) -> Catalogue:
 
 
 def _drive(top: Reader, joint: str, book: Catalogue) -> Drive:
-    """What one line says."""
+    """Return the drive of one line."""
     data = top.data[joint]
     if not isinstance(data, Mapping):
         top.fail(joint, f'{joint} = {data!r}: expected {{motor = "...", gearbox = "..."}} or {{cylinder = "..."}}')

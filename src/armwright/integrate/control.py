@@ -26,10 +26,10 @@ MAX_STEP_EXTENSION = 1.01
 """A step may be so much longer if it then ends at a stop: what would be left of the way is not worth a step."""
 
 STEP_ROUNDING = 1 + 1e-12
-"""By as much the longest step may be exceeded, so that a whole number of them fits between two stops."""
+"""Factor by which the longest step may be exceeded, so that a whole number fits between two stops."""
 
 MIN_ERROR_RATIO, MIN_PREVIOUS_RATIO = 1e-10, 1e-4
-"""Ratios below count as these: that of a step, and that of the step before."""
+"""Smallest error ratios that count: of a step, and of the step before."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ Norm = Callable[[Array, Array, Array], float]
 
 
 class StepRule:
-    """How steps are chosen: the size of an error, and the memory of what was tried.
+    """A rule of step sizes: the size of an error, and the memory of previous steps.
 
     `before` and `held` (whether the last try was rejected) may be set, to go on where a run was left.
     """
@@ -107,7 +107,7 @@ class StepRule:
 
 
 def next_length(left: float, h: float, longest: float) -> tuple[float, bool, bool]:
-    """How far to go if a stop is `left` away: the length, whether it ends there, and whether it is shorter than h.
+    """Return the length of a step with a stop `left` away, and two flags: it ends there, it is shorter than h.
 
     What is left before a stop is never very short: of less than two steps half is gone.
     """
@@ -172,7 +172,7 @@ def find_rule(
 
 
 def controlled_entries(size: int, controlled: int | None) -> int:
-    """How many of the entries of a state count in its error."""
+    """Return the number of entries of a state that count in its error."""
     if controlled is not None and (not isinstance(controlled, Integral) or not 1 <= controlled <= size):
         raise InputError(f"controlled = {controlled!r}: expected 1 to {size}, how many entries of y count in the error")
     return size if controlled is None else controlled

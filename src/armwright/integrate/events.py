@@ -99,7 +99,7 @@ JUST_INSIDE, JUST_INSIDE_COARSE, COARSE_ROUNDING = 2.0**-20, 2.0**-11, 1e-10
 """The parts of a step over which slopes of events are found, the second where rounding is above `COARSE_ROUNDING`."""
 
 MAX_EVENT_INTERVALS = 3**6
-"""Into so many pieces a step is divided at most."""
+"""Largest number of pieces of a step."""
 
 
 class _Point(NamedTuple):
@@ -111,7 +111,7 @@ class _Point(NamedTuple):
 
 
 MAX_UNCLEAR_INTERVALS = 8
-"""So many of them may have a corner, which is no reason to warn."""
+"""Number of pieces with a corner for which no warning is given."""
 
 MAX_CUBIC_DEVIATION, ZERO_DISTANCE_RATIO = 0.05, 4.0
 """The part of its extent by which a function may differ from a cubic within; and how many times that must be its
@@ -159,7 +159,7 @@ class Watch:
         return JUST_INSIDE if float(self.scalars.eps) < COARSE_ROUNDING else JUST_INSIDE_COARSE
 
     def passed(self, step: IntegrationStep) -> tuple[list[Occurrence], list[str]]:
-        """What happened in the step, in order, and the names of the events that end the integration with the last."""
+        """Return the events of the step in order, and the names of those that end the integration."""
         found: list[tuple[Any, int]] = []
         near = step.look_within(self._share)
         for place, event in enumerate(self.events):
@@ -222,7 +222,7 @@ class Watch:
             self._told.append(event)
             warnings.warn(
                 f"event {event.title!r} turns more than once in {1 / MAX_EVENT_INTERVALS:.1g} of the step from "
-                f"t = {t}: some of its crossings may not be seen; expected a smaller max_step= or step=",
+                f"t = {t}: some crossings may be missed; expected a smaller max_step= or step=",
                 SimulationWarning,
                 stacklevel=2,
             )
@@ -253,12 +253,12 @@ class Watch:
         return crossing(lambda t: self._value(event, t, step.at(t)), start, end, self._width(step))
 
     def _width(self, step: IntegrationStep) -> Any:
-        """How closely a crossing is located."""
+        """Return the width in time to which a crossing is located."""
         return 2 * self.scalars.number(self.scalars.eps) * max(abs(step.t), abs(step.t_end), abs(step.t_end - step.t))
 
 
 def crossing(function: Callable[[Any], Any], start: tuple[Any, Any], end: tuple[Any, Any], width: Any) -> Any:
-    """Where the function changes sign between start and end, each given with its value.
+    """Return the time at which the function changes sign between two points with their values.
 
     It is the far end of a bracket of this width: going on from there does not cross again. Chandrupatla 1997,
     Adv. Eng. Software 28, 145: inverse quadratic interpolation where that is safe, else halving.
@@ -282,7 +282,7 @@ def crossing(function: Callable[[Any], Any], start: tuple[Any, Any], end: tuple[
 
 
 def _share(new: tuple[Any, Any], across: tuple[Any, Any], old: tuple[Any, Any]) -> Any:
-    """How far from the newest point to the one across the root the next is taken."""
+    """Return the next point as a share of the way from the newest one to the one across the root."""
     (a, fa), (b, fb), (c, fc) = new, across, old
     xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
     if phi**2 < xi and (1 - phi) ** 2 < 1 - xi:

@@ -1,10 +1,10 @@
-"""Taylor polynomials of any order for a system that was traced: fixed steps, any scalar, and a program of their own.
+"""Taylor polynomials of any order for a system that was traced: fixed steps, any scalar, and a compiled program.
 
     y(t + h) = y + c_1 h + c_2 h^2 + ...,    (k + 1) c_(k+1) = coefficient k of f(t, y(t))
 
 Each node of the program carries the coefficients of its power series, its jet; coefficient k of an operation follows
 from those of its operands up to k (`RULES`), so the series of the solution grows by one order with every sweep. The
-coefficients are whatever y is made of: floats, mpmath numbers, or traced expressions. In the last case all orders
+coefficients are numbers as y has them: floats, mpmath numbers, or traced expressions. In the last case all orders
 together are one program (`increment`), free of loops, which a backend compiles: that is the customised Taylor series
 of Machado and Galhano 1994, section 2.2, derived by the machine for any robot.
 

@@ -95,12 +95,12 @@ class TimeSpan:
         return length
 
     def stops(self) -> Iterator[Any]:
-        """Where a step must end: at the times of the output, and at the end."""
+        """Return the times at which a step must end: those of the output, and the end."""
         yield from (time for time in self.times or () if time not in (self.start, self.end))
         yield self.end
 
     def fixed(self, step: Any, max_steps: int) -> Iterator[Any]:
-        """Where fixed steps end: at given times, or on the grid t0 + k step, at the times of the output and at the end.
+        """Return the ends of fixed steps: given times, or the grid t0 + k step, the times of the output and the end.
 
         A time so near to a point of the grid that only rounding can be the reason takes its place.
         """
@@ -142,7 +142,7 @@ class TimeSpan:
         record = Record(self.scalars, self.times, self.start, y, self.sign)
         status, message, ended_by = "finished", "the end was reached", list[str]()
         try:
-            # numbers that overflow are told by errors that say where, not by warnings
+            # an overflow raises an error with its time, not a warning
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 watch = Watch(events, self.scalars, self.start, y)
                 for whole in steps():
@@ -171,7 +171,7 @@ def _true(answer: object) -> bool:
 
 
 def step_count(t0: Any, t1: Any, step: Any, max_steps: int) -> int:
-    """How many steps of this length it takes; a last one that only rounding makes necessary is not counted."""
+    """Return the number of steps of this length, without a last one that only rounding requires."""
     ratio = float(abs(t1 - t0) / step)
     if ratio - 1e-6 > max_steps:
         raise InputError(f"step = {step} makes {ratio:.3g} steps, more than max_steps = {max_steps}; raise one of them")

@@ -203,7 +203,7 @@ def _fixed(scheme: RungeKuttaStepper, t: Any, y: Array, stops: Iterable[Any]) ->
 class Adaptive:
     """Steps whose length follows from an error estimate; `h` is that of the next one.
 
-    Lengths are plain floats whatever the state is made of: they need no precision.
+    Lengths are plain floats for any kind of state: they need no precision.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def semi_implicit_euler(
 
 
 class _SecondOrderState(NamedTuple):
-    """How a state moves: where its q and its qd end, how q changes, and what a step ends with."""
+    """The layout of a state (ends of q and qd), the rate of q, and the projection after a step."""
 
     q: int
     qd: int

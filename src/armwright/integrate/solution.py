@@ -1,4 +1,4 @@
-"""What an integration returns, and what it raises when it cannot go on."""
+"""Results of an integration, and the errors that end one."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ MAX_STIFF_STEPS = 20_000
 """Implicit methods take few and long steps; where they need more than these, the equation jumps."""
 
 UNCONTROLLED_ATOL = 1e100
-"""What is tolerated of entries that do not count."""
+"""Absolute tolerance of entries that do not count in the error."""
 
 FINEST_RTOL = 100 * float(np.finfo(float).eps)
 

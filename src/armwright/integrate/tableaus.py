@@ -31,7 +31,7 @@ HIGHEST_ORDER = 10
 
 @dataclass(frozen=True)
 class Steps:
-    """What of a method a step needs. `error` is None for fixed steps; `error2` is for two estimators (DOP853)."""
+    """Coefficients of a step. `error` is None for fixed steps; `error2` is for two estimators (DOP853)."""
 
     a: tuple[Row, ...]
     b: Row
@@ -42,7 +42,7 @@ class Steps:
 
     @property
     def stages(self) -> int:
-        """How many derivatives a step takes; with fixed steps none that only the error needs."""
+        """The number of derivatives per step; fixed steps leave out those for the error alone."""
         if self.error is not None:
             return len(self.b)
         return max(j for j, x in enumerate(self.b) if x) + 1
@@ -134,7 +134,7 @@ class Tableau:
 
     @property
     def adaptive(self) -> bool:
-        """Whether it estimates its own error."""
+        """True for a method with an error estimate."""
         return self.error is not None
 
     @property
@@ -143,7 +143,7 @@ class Tableau:
         return self.stages > 1 and self.a[-1] == self.b[:-1] and self.b[-1] == 0 and self.c[-1] == 1
 
     def steps(self, fixed: bool = False) -> Steps:
-        """What a step needs: of given length, or of one that the error estimate sets."""
+        """Return the coefficients of a step, `fixed` or of a length that the error estimate sets."""
         if fixed:
             return Steps(self.a, self.b, self.c)
         return Steps(self.a, self.b, self.c, self.error, self.error2, self.fsal)
@@ -179,7 +179,7 @@ class Tableau:
         )
 
     def residual(self, order: int, weights: str = "b") -> float:
-        """By how much the rooted-tree conditions of all orders up to this one are missed at most.
+        """Return the largest residual of the rooted-tree conditions up to this order.
 
         `weights` is "b", or "bhat" or "bhat2" for the formulas the error estimates compare with.
         """
@@ -187,7 +187,7 @@ class Tableau:
         return trees.residual(exact.a, self._weights(exact, weights), order)
 
     def tolerance(self, order: int, weights: str = "b") -> float:
-        """What `residual` may be, given the digits of the coefficients."""
+        """Return the largest `residual` that the digits of the coefficients explain."""
         exact = self.exact(Fraction)
         return self.rounding * trees.sensitivity(exact.a, self._weights(exact, weights), order)
 

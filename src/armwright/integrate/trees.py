@@ -27,6 +27,7 @@ DECIMAL_DIGITS = 60
 
 @cache
 def nodes(tree: Tree) -> int:
+    """Return the number of nodes of a tree."""
     return 1 + sum(map(nodes, tree))
 
 
@@ -43,6 +44,7 @@ def trees(size: int) -> tuple[Tree, ...]:
 
 
 def trees_up_to(size: int) -> tuple[Tree, ...]:
+    """Return all trees of at most this many nodes, the small ones first."""
     return tuple(tree for count in range(1, size + 1) for tree in trees(count))
 
 
@@ -87,7 +89,7 @@ class TableauSums:
 
 
 def residual(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int) -> float:
-    """By how much the conditions up to an order are missed at most."""
+    """Return the largest residual of the conditions up to an order."""
     with localcontext() as context:
         context.prec = DECIMAL_DIGITS
         method = _method(a, b, lambda x: Decimal(x.numerator) / x.denominator)
@@ -95,7 +97,7 @@ def residual(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int)
 
 
 def sensitivity(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int) -> float:
-    """By how much a condition up to an order is missed at most, per relative error of the coefficients."""
+    """Return the largest residual of a condition up to an order per relative error of the coefficients."""
     method = _method(a, b, float)
     return max(map(method.sensitivity, trees_up_to(order)))
 

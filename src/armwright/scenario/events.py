@@ -1,4 +1,4 @@
-"""What may end the motion of a scenario: [[event]] tables, as `armwright.events` has them, and stops."""
+"""The [[event]] tables of a scenario, which end its motion as `armwright.events` do, and its stops."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def event_of(part: Reader, arm: Robot) -> Event:
 
 
 def stops_of(top: Reader, arm: Robot) -> Any:
-    """What `stops` says: true, or how stiff and how damped they are."""
+    """Return the law of `stops`: true, or a table of stiffness and damping."""
     given = top.data["stops"]
     if not isinstance(given, Mapping):
         return top.flag("stops")

@@ -98,14 +98,14 @@ def _time_optimal(part: Reader, arm: Robot, folder: Path) -> Trajectory:
 
 
 def _own_limits(arm: Robot) -> dict[str, Any]:
-    """What a time-optimal motion takes of the robot."""
+    """Return the limits of a time-optimal motion that the table has."""
     keys = {"velocity": "max_velocity", "torque": "max_torque"}
     found = {key: [getattr(joint, name) for joint in arm.joints] for key, name in keys.items()}
     return {key: [math.inf if x is None else x for x in values] for key, values in found.items()}
 
 
 def _path(part: Reader, arm: Robot, folder: Path) -> Any:
-    """What a time-optimal motion goes along: points, the line between two of them, or the path of another motion."""
+    """Return the path of a time-optimal motion: points, the line between two, or the path of another motion."""
     ways = [key for key in PATH_KEYS if key in part.data]
     if len(ways) != 1:
         got = f"got {' and '.join(ways)}" if ways else "got none of them"
@@ -147,12 +147,12 @@ def _circle(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
 
 
 def _first(part: Reader, arm: Robot) -> Array:
-    """Where the tool is at the start."""
+    """Return the position of the tool at the start."""
     return arm.forward_kinematics(part.numbers("q0", arm.n))
 
 
 def _law(part: Reader, length: float) -> Trajectory:
-    """How far along its way the tool is: smoothly in a duration, or within a velocity and an acceleration (m/s)."""
+    """Return the progress of the tool: smooth in a duration, or within a velocity and an acceleration (m/s)."""
     if "duration" in part.data and not {"velocity", "acceleration"} & set(part.data):
         return trajectory.normal_spline(0.0, 1.0, part.number("duration"))
     if "duration" in part.data or not {"velocity", "acceleration"} <= set(part.data):
@@ -203,7 +203,7 @@ def choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also:
 def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = None) -> Trajectory:
     """The motion that a table says, for a robot; files that it names lie in `folder`.
 
-    `begin` is where the robot is before, from where a motion goes on that does not say where it begins.
+    `begin` is where the robot is before, where a motion starts that does not say where it begins.
     """
     kind = MOTION_TYPES[choice(part, "type", {name: kind.keys for name, kind in MOTION_TYPES.items()})]
     if begin is not None and kind.begin and not {"points", "along"} & set(part.data):

@@ -1,4 +1,4 @@
-"""What a scenario file says, read: its robot, what it does, and how that is simulated."""
+"""Reading of a scenario file: its robot, its motion, and the options of the simulation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KEYS_OF_PHASES = ("duration", "trajectory", "start")
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a file says, made ready for `simulate`; of one in `phases`, law and trajectory are those of the first."""
+    """A scenario ready for `simulate`; with `phases`, law and trajectory are those of the first."""
 
     robot: Robot
     law: Law
@@ -66,12 +66,12 @@ class Scenario:
 
     @property
     def besides(self) -> Law | None:
-        """What its law has act on the joints besides the drives and the robot's own friction."""
+        """The friction of its law, in addition to the robot's own."""
         return _friction(self.law)
 
     @property
     def parts(self) -> tuple[ScenarioPhase, ...]:
-        """What is done one after the other."""
+        """The phases in their order."""
         return self.phases or (
             ScenarioPhase(Phase(self.robot, self.law, self.options.get("duration")), self.trajectory),
         )
@@ -100,7 +100,7 @@ class Scenario:
 
 
 def _friction(law: Law) -> Law | None:
-    """What the drives must overcome besides the robot's own friction."""
+    """Return the friction laws of a law as one; None if it has none."""
     laws = tuple(part for part in law.parts if isinstance(part, Friction))
     return Sum(laws) if laws else None
 
@@ -166,7 +166,7 @@ def made(
 
 
 def _begun(law: Law, motion: Trajectory | None) -> dict[str, Any]:
-    """Where the robot begins, and for how long it moves, by a law that does not follow the trajectory of its file."""
+    """Return start and duration where the law does not follow the trajectory of the file."""
     if motion is None or law.reference is not None:
         return {}
     q, qd, _ = motion(motion.start)
@@ -174,7 +174,7 @@ def _begun(law: Law, motion: Trajectory | None) -> dict[str, Any]:
 
 
 def _options(top: Reader, arm: Robot) -> dict[str, Any]:
-    """What `simulate` is asked for."""
+    """Return the options of `simulate`."""
     options: dict[str, Any] = {key: top.number(key) for key in NUMBER_KEYS if key in top.data}
     options |= {key: top.numbers(key, size) for key, size in (("q0", arm.nq), ("qd0", arm.n)) if key in top.data}
     if "integrator" in top.data:
@@ -216,7 +216,7 @@ def robot_in(top: Reader, folder: Path) -> Robot:
 
 
 def is_scenario(path: Path, others: Collection[str] = KEYS_OF_OTHER_FILES[:2]) -> bool:
-    """Whether a TOML file is a scenario: it has no key of `others`, by default of no robot."""
+    """Return True for a TOML file without a key of `others`, by default the keys of other kinds of files."""
     return path.suffix == ".toml" and path.is_file() and not set(others) & set(parse_toml(text_of(path), path.name))
 
 

@@ -24,12 +24,12 @@ from armwright.trajectory import Trajectory
 PHASE_KEYS = ("name", "duration", "payload", "until", "trajectory", "torque")
 
 START_TOLERANCE = 1e-6
-"""Radians or metres by which a motion may begin beside where the one before ended."""
+"""Largest gap in radians or metres between the end of a motion and the start of the next."""
 
 
 @dataclass(frozen=True)
 class ScenarioPhase:
-    """A phase as it is simulated, and the motion it follows, if it follows one."""
+    """A phase to simulate, and the motion that it follows, if any."""
 
     phase: Phase
     trajectory: Trajectory | None
@@ -38,7 +38,7 @@ class ScenarioPhase:
 def phases_of(
     top: Reader, arm: Robot, folder: Path, inside: Callable[[Reader, str], Reader]
 ) -> tuple[ScenarioPhase, ...]:
-    """The phases that a file says; `inside` reads a table in a table."""
+    """Return the phases of a file; `inside` reads a nested table."""
     listed, begin = top.data["phase"], None
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(table, Mapping) for table in listed):
         top.fail("phase", f"phase = {listed!r}: expected [[phase]] tables, at least one")
@@ -57,7 +57,7 @@ def phases_of(
 
 
 def _end(part: ScenarioPhase) -> Array | None:
-    """Where a phase ends, as far as it is known beforehand."""
+    """Return the position at the end of a phase; None where it is not known beforehand."""
     motion, lasts = part.trajectory, part.phase.duration
     if motion is None or part.phase.torque.reference is None:
         return None

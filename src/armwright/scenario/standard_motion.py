@@ -1,4 +1,4 @@
-"""A motion for any robot, where nothing else is said: pick and place within the limits of its joints."""
+"""The standard motion of any robot: pick and place within the limits of its joints."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SLOWDOWN_BISECTIONS = 12
 
 @dataclass(frozen=True)
 class MotionSpeed:
-    """How long a motion takes, in seconds, and what keeps it from being shorter, such as 'the speed of elbow'.
+    """The duration of a motion in seconds, and the limit that sets it, such as 'the speed of elbow'.
 
     `limit` is empty where no limit is near. `enough` is False where torque is not enough at any pace. `share` is the
     part of the limits that may be used.

@@ -67,7 +67,7 @@ def _checked_record(law: Law) -> Law:
     if not is_dataclass(law):
         raise InputError(
             f"torque law {type(law).__name__} is no dataclass; expected @dataclass(frozen=True) before the class, "
-            "and its numbers as fields, so that they are told apart from its structure"
+            "and its numbers as fields"
         )
     for part in law.made_of:
         _checked_record(part)

@@ -1,4 +1,4 @@
-"""What a torque law is: the torques of one moment, over any scalar, so that it compiles together with the dynamics."""
+"""Torque laws: the torques at one moment, over any scalar, so that a law compiles together with the dynamics."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
 
 FLOAT_ANNOTATIONS, FLOAT_TUPLE_ANNOTATIONS = ("float", "<class 'float'>"), ("tuple[float, ...]",)
-"""How a law declares numbers that stay open."""
+"""Annotations of the fields of a law that are runtime parameters."""
 
 MIN_FREEDOMS_OF_QUATERNION_JOINT = min(FREEDOMS_OF_KIND.values())
 """Freedoms of a joint whose q has one entry more."""
 
 
 class Moment(NamedTuple):
-    """When and where the torques are asked for; `mechanism` is the controller's model of the robot: that of a law with
-    a field `model` is this model.
+    """The time and state at which torques are computed. `mechanism` is the controller's model of the robot: the field
+    `model` of a law that has one.
 
-    `memory` are the states of the law itself, such as the integral of a PID controller.
+    `memory` has the states of the law, such as the integral of a PID controller.
     """
 
     t: Scalar
@@ -64,7 +64,8 @@ class Moment(NamedTuple):
         return self.displacement_to(q)
 
     def compute(self, problem: str, *given: Sequence[Scalar]) -> Any:
-        """What can be asked of a robot, here and now: `at.compute("jacobian")`, `at.compute("inverse_dynamics", qdd)`.
+        """Return the solution of a problem at this moment: `at.compute("jacobian")`, `at.compute("inverse_dynamics",
+        qdd)`.
 
         The robot is the controller's model of it; q and qd are those of this moment, other arguments are `given`.
         Vectors are lists, matrices lists of rows.
@@ -89,8 +90,8 @@ Reference: TypeAlias = Trajectory
 class Law:
     """Base of all laws. `n` is the number of freedoms, `nq` that of the entries of q, None for any.
 
-    `reference` is the motion it is meant to produce. What a law does not say of itself is what the laws say that it is
-    made of, if it is. A law with a field `model`, a robot, computes with it in place of the robot that it drives.
+    `reference` is the motion it is meant to produce. A law made of others takes from them what it does not define
+    itself. A law with a field `model`, a robot, computes with it in place of the robot that it drives.
     """
 
     per_joint: ClassVar[tuple[str, ...]] = ()
@@ -117,7 +118,7 @@ class Law:
                 setattr(cls, name, _with_model(method))
 
     def __post_init__(self) -> None:
-        """Do its numbers and parts fit together? A whole number where a float is declared is one."""
+        """Check that numbers and parts fit together; convert whole numbers to declared floats."""
         declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         for field in declared:
             object.__setattr__(self, field.name, _declared_value(self, field, getattr(self, field.name)))
@@ -126,38 +127,38 @@ class Law:
             raise InputError(self.misfit(n, nq))
 
     def misfit(self, n: int, nq: int) -> str:
-        """What is said of numbers that fit no robot: q has more entries than qd only for ball, free, planar joints."""
+        """Return the error for numbers that fit no robot: q exceeds qd only for ball, free and planar joints."""
         return f"parameters for {min(n, nq)} and {max(n, nq)} joints do not fit together"
 
     @property
     def positions(self) -> dict[str, tuple[float, ...]]:
-        """What it has been told of where the robot is to be, by name, whole positions only."""
+        """The target positions by name, as far as they are complete."""
         own = {name: getattr(self, name) for name in self.per_entry if len(getattr(self, name)) > 1}
         return own | {name: values for law in self.made_of for name, values in law.positions.items()}
 
     def check(self, robot: Description) -> None:
-        """Whether its numbers have a meaning for a robot, or an error that says which do not."""
+        """Raise an InputError if a number has no meaning for the robot."""
         for law in self.made_of:
             law.check(robot)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        """One torque per joint."""
+        """Return one torque per freedom."""
         raise NotImplementedError
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
-        """The torques as what the drives give and what friction laws take: their sum is `torques`."""
+        """Return the torques that the drives give, and those that friction takes: their sum is `torques`."""
         return torques_of(self, at), [0] * at.n
 
     def start(self, n: int) -> tuple[float, ...]:
-        """What the law remembers at first, for n joints; most remember nothing."""
+        """Return the initial memory for n joints; most laws have none."""
         return tuple(x for law in self.made_of for x in law.start(n))
 
     def rates(self, at: Moment) -> list[Scalar]:
-        """How fast what the law remembers changes."""
+        """Return the rates of change of the memory."""
         return [rate for law, part in self.each_part(at) for rate in rates_of(law, part)]
 
     def each_part(self, at: Moment) -> Iterator[tuple[Law, Moment]]:
-        """Every law it is made of, with its own part of what they remember."""
+        """Yield every law it is made of, with its part of the memory."""
         begin = 0
         for law in self.made_of:
             end = begin + len(law.start(at.n))
@@ -181,15 +182,15 @@ class Law:
 
     @property
     def traceable(self) -> bool:
-        """Whether it can be compiled with the dynamics; otherwise it is called from Python, step by step."""
+        """True for a law that compiles with the dynamics; others are called from Python, step by step."""
         return all(law.traceable for law in self.made_of)
 
     def following(self, reference: Reference) -> Law:
-        """The same law with another motion to follow, where it follows any."""
+        """Return the law with another motion to follow, where it follows any."""
         return self
 
     def sized(self, n: int) -> Law:
-        """The same law for n freedoms, where it has a number for each that nobody has given."""
+        """Return the law for n freedoms, with a random number for each where its draw has no size."""
         declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         found = {field.name: _sized(getattr(self, field.name), n) for field in declared}
         other = {name: x for name, x in found.items() if x is not getattr(self, name)}
@@ -197,7 +198,7 @@ class Law:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The times it is defined for; None for all."""
+        """The span of times for which it is defined; None for all."""
         spans = [law.span for law in self.made_of if law.span is not None]
         return (max(a for a, _ in spans), min(b for _, b in spans)) if spans else None
 
@@ -207,7 +208,7 @@ class Law:
 
     @property
     def exact(self) -> bool:
-        """Whether the robot should follow the reference without error, as far as the model is right."""
+        """True for a law that follows its reference without error if its model is right."""
         return False
 
     @property
@@ -222,14 +223,14 @@ class Law:
         return Sum((*self.parts, *other.parts))
 
     def limited(self, limit: ArrayLike) -> Law:
-        """The same law with every torque kept between -limit and limit (one number, or one per joint)."""
+        """Return the law with every torque kept between -limit and limit (one number, or one per joint)."""
         from armwright.torque.composite import Limited  # noqa: PLC0415
 
         return Limited(self, numbers("limit", limit))
 
 
 def _sized(value: Any, n: int) -> Any:
-    """What a field of a law holds, the laws in it for n freedoms."""
+    """Return the value of a field with the laws in it sized for n freedoms."""
     if isinstance(value, tuple):
         sized = [_sized(x, n) for x in value]
         return value if all(a is b for a, b in zip(sized, value, strict=True)) else tuple(sized)
@@ -278,17 +279,17 @@ def check_models(law: Law, robot: Description) -> None:
 
 
 def torques_of(law: Law, at: Moment) -> list[Scalar]:
-    """The torques of a law, as many as there are freedoms, or an error that says what is wrong with it."""
+    """Return the torques of a law, one for each freedom, or raise an InputError."""
     return _checked_list(law, law.torques, at, at.n, "torques", f"one torque for each of {at.n} joints")
 
 
 def shared_of(law: Law, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
-    """The torques of a law as what the drives give and what friction laws take, by the robot as the law knows it."""
+    """Return the torques of a law that the drives give, and those that friction takes."""
     return law.shared(at)
 
 
 def rates_of(law: Law, at: Moment) -> list[Scalar]:
-    """How fast what a law remembers changes, likewise."""
+    """Return the rates of change of the memory of a law, or raise an InputError."""
     count = len(at.memory)
     wanted = f"one for each of {count} numbers that start(n) gives"
     return _checked_list(law, law.rates, at, count, "rates", wanted)
@@ -324,7 +325,7 @@ def _checked_list(
 
 
 def _declared_value(law: Law, field: Field[Any], value: Any) -> Any:
-    """A field as it is declared: whole numbers as floats, arrays of numbers, (rollouts,) where one is meant."""
+    """Return a field in its declared type: floats for whole numbers, arrays of numbers, (rollouts,) for a float."""
     name, kind = f"{type(law).__name__}.{field.name}", str(field.type)
     if kind in FLOAT_ANNOTATIONS and isinstance(value, Real):
         return float(value)
@@ -344,7 +345,7 @@ def _declared_value(law: Law, field: Field[Any], value: Any) -> Any:
 
 
 def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
-    """One number, or one per joint, all finite; of (rollouts, joints) an array of one per rollout for each joint."""
+    """Return finite numbers, one or one per joint; (rollouts, joints) gives an array (rollouts,) for each joint."""
     try:
         given = np.asarray("" if masked(values) else values)
     except (TypeError, ValueError):
@@ -364,12 +365,12 @@ def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
 
 
 def smallest(values: tuple[float, ...]) -> float:
-    """The smallest of the numbers of a law."""
+    """Return the smallest number of a parameter, over all rollouts."""
     return min(float(np.min(x)) for x in values)
 
 
 def common_size(*parameters: tuple[float, ...]) -> int | None:
-    """The number of joints several parameters agree on; a single number fits any."""
+    """Return the number of joints on which parameters agree; a single number fits any."""
     sizes = {len(p) for p in parameters if len(p) > 1}
     if len(sizes) > 1:
         raise InputError(f"parameters for {' and '.join(map(str, sorted(sizes)))} joints do not fit together")
@@ -377,4 +378,5 @@ def common_size(*parameters: tuple[float, ...]) -> int | None:
 
 
 def per_freedom(values: tuple[float, ...], n: int) -> tuple[float, ...]:
+    """Return one number for each of n freedoms."""
     return values * n if len(values) == 1 else values

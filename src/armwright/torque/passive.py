@@ -1,4 +1,4 @@
-"""What springs, dampers, friction and stops do, whatever the drives want."""
+"""Laws without a drive: springs, dampers, friction and stops."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SpringDamper(Law):
         return [-(k * x) - d * qd for k, d, x, qd in rows]
 
     def _at_rest(self, at: Moment) -> list[Scalar]:
-        """One number is for all joints; a quaternion it can only be if it is zero, for no rotation."""
+        """Return q at rest. One number is for all joints; for a quaternion it must be zero, no rotation."""
         rest: list[Scalar] = list(per_freedom(self.rest, len(at.q)))
         if len(self.rest) > 1:
             return rest
@@ -74,7 +74,7 @@ class Friction(Law):
 
 
 def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float = 0.0) -> Friction:
-    """Friction besides what the robot has by itself. `smooth` is the speed within which Coulomb friction rounds off."""
+    """Return friction in addition to the robot's. `smooth` is the speed within which Coulomb friction rounds off."""
     rounding, *more = numbers("smooth", smooth)
     if more:
         raise InputError(f"smooth = {smooth!r}: expected one speed for all joints")
@@ -134,7 +134,7 @@ class Stops(Law):
 
 
 def _positive_part(x: Scalar) -> Scalar:
-    """x where it is above zero."""
+    """Return max(x, 0)."""
     return x.maximum(0.0) if hasattr(x, "maximum") else max(x, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Torques that are given: none, numbers, a table, a Python function."""
+"""Prescribed torques: none, numbers, a table, a Python function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from armwright.errors import InputError
 from armwright.torque.law import Law, Moment, numbers, per_freedom
 
 MAX_COMPILED_INTERVALS = 32
-"""A table with more intervals is looked up in Python: compiled, every step would compare with all of them."""
+"""A table with more intervals is looked up in Python: compiled code compares with all of them in every step."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,10 @@ def table(times: ArrayLike, torques: ArrayLike) -> Table:
 
 
 def interpolated(t: Scalar, times: Sequence[Scalar], values: ArrayLike) -> Array:
-    """Of values (k, ...) at k times those of one moment, on straight lines between; the first and last ones beyond.
+    """Return values (k, ...) at k times, interpolated linearly at t; before the first and after the last they are
+    constant.
 
-    For laws: times and values may be open numbers. Every piece is looked at, so the fewer of them the better.
+    For laws: times and values may be runtime parameters. Every interval is evaluated, so few of them are best.
     """
     gone = [1, *(maximum(minimum((t - a) / (b - a), 1.0), 0.0) for a, b in pairwise(times)), 0]
     now: Array = np.tensordot(np.array([a - b for a, b in pairwise(gone)]), np.asarray(values), 1)

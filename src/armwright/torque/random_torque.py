@@ -1,4 +1,4 @@
-"""Torques that are drawn at random, by counter, and held for a while: what nobody has planned."""
+"""Random torques, drawn by counter and held for an interval."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from armwright.torque.law import Law, Moment
 
 @dataclass(frozen=True)
 class Noise(Law):
-    """A random torque for each joint; `now` are those of this moment, which rollouts draw when it is their turn.
+    """A random torque for each joint; `now` has those of the moment, which compiled rollouts draw.
 
     As a field of another law it has as many numbers as there are in `draw`, or one for each freedom.
     """

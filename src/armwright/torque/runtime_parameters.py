@@ -1,7 +1,7 @@
-"""The numbers of a law, or of events, left open, so that those that differ in numbers only are one program.
+"""Runtime parameters: the numbers of a law or of events, taken out so that one program serves all values.
 
 Gains, targets, limits, tables, the coefficients and times of a motion: every number in a law, in the laws it is made of
-and in the motion it follows. What stays as it is belongs to the structure: how many numbers there are, a single zero
+and in the motion it follows. The structure keeps the rest: how many numbers there are, a single zero
 (no feedback, friction that jumps), powers of a polynomial that no joint has, models, functions. Of laws that are one
 program for many rollouts a zero stays where all of them have it.
 """
@@ -50,7 +50,7 @@ class Structure(Generic[Record]):
 
 
 class Slot(NamedTuple):
-    """Where a number was."""
+    """The place of a number in the list of parameters."""
 
     place: int
 
@@ -97,12 +97,12 @@ def parameterise(law: Record, name: str = "the torque law") -> Parameterised[Rec
 
 
 def is_built_in(law: Law) -> bool:
-    """Whether a law and all it is made of are laws of this package."""
+    """Return True if a law and all its parts are laws of armwright."""
     return type(law).__module__.startswith(__name__.partition(".")[0] + ".") and all(map(is_built_in, law.made_of))
 
 
 def merged_laws(laws: Sequence[Law]) -> Parameterised[Law]:
-    """Laws of one form, one for each rollout, as one; a zero of some is a number where others have one."""
+    """Return laws of one structure, one per rollout, as one law; a zero is a number where any of them has another."""
     rows, keys = list[list[Number]](), []
     for k, law in enumerate(laws):
         found: list[Number] = []
@@ -124,7 +124,7 @@ def merged_laws(laws: Sequence[Law]) -> Parameterised[Law]:
 
 
 def _common_draws(rows: Sequence[Sequence[Number]]) -> dict[int, DrawnColumn]:
-    """What laws of one form draw, by the place of the number, from one on: what a rollout has follows from its own."""
+    """Return the random numbers that laws of one structure share, by place from 1; a rollout draws by its number."""
     drawn = {k: x for k, x in enumerate(rows[0], 1) if isinstance(x, DrawnColumn)}
     for row in rows:
         if any(row[k - 1] != x for k, x in drawn.items()):
@@ -133,9 +133,9 @@ def _common_draws(rows: Sequence[Sequence[Number]]) -> dict[int, DrawnColumn]:
 
 
 def _rebuilt(x: Any, take: NumberMap, zeros: bool = False) -> tuple[Any, Hashable]:
-    """The same thing with what `take` makes of every number in it, and what tells it from others that are not alike.
+    """Return a copy with `take` applied to every number, and a key that identifies its structure.
 
-    Zeros that belong to the structure are left alone, unless they are wanted too.
+    Zeros that belong to the structure stay, unless `zeros` is set.
     """
     if isinstance(x, (float, Slot, DrawnColumn)):
         return _rebuilt_number(x, take, zeros)
@@ -185,7 +185,7 @@ def _finite(x: Array | Slot | DrawnColumn) -> bool:
 
 
 def _rebuilt_array(x: Array, take: NumberMap, zeros: bool) -> tuple[Any, Hashable]:
-    """Of an array whose last axis has zeros everywhere, as powers of a polynomial may be, these stay."""
+    """Return an array with its numbers replaced; entries of the last axis that are zero everywhere stay zero."""
     if x.dtype == object:  # one that was opened before
         kept = np.array([not isinstance(entry, Slot) for entry in x.ravel()]).reshape(x.shape)
     else:
@@ -198,7 +198,7 @@ def _rebuilt_array(x: Array, take: NumberMap, zeros: bool) -> tuple[Any, Hashabl
 
 
 class Identity:
-    """A thing that is like no other one, kept so that no other one takes its place."""
+    """An object compared by identity; the reference keeps its id from being reused."""
 
     def __init__(self, of: object) -> None:
         self.of = of
@@ -211,7 +211,7 @@ class Identity:
 
 
 def _identity_of(x: Any) -> Hashable:
-    """By what a thing that is no number of a law is known; what is to be drawn has its numbers in what is drawn."""
+    """Return the key of a value that is no parameter; the numbers of a `Draw` are in its `Drawn` entries."""
     if isinstance(x, Draw):
         return Draw
     try:
@@ -222,7 +222,7 @@ def _identity_of(x: Any) -> Hashable:
 
 
 def _function_key(function: FunctionType, within: tuple[FunctionType, ...] = ()) -> Hashable:
-    """By what a function is known: its code, and what it reads: defaults, closure and globals."""
+    """Return the key of a function: its code, defaults, closure and the globals that it reads."""
     if function in within:
         return within.index(function)
 
@@ -240,5 +240,5 @@ def _function_key(function: FunctionType, within: tuple[FunctionType, ...] = ())
 
 
 def _global_names(code: CodeType) -> list[str]:
-    """What it may read from its globals, the functions within it included."""
+    """Return the global names that code may read, those of nested functions included."""
     return [*code.co_names, *(name for x in code.co_consts if isinstance(x, CodeType) for name in _global_names(x))]

@@ -1,7 +1,7 @@
 """Controllers that follow a position or a trajectory.
 
-They know a model of the robot: by default the robot that is simulated, as it is described (what `vary` changes of it is
-a surprise to them), or another one given as `model`.
+They know a model of the robot: by default the description of the simulated robot, without what `vary` changes, or
+another one, `model`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from armwright.trajectory.motion_base import OneFormula, Traced
 
 @dataclass(frozen=True)
 class TrackingTarget:
-    """Where a controller wants to be: a fixed position, or a trajectory."""
+    """The target of a controller: a fixed position, or a trajectory."""
 
     position: tuple[float, ...] = ()
     motion: Reference | None = None
@@ -46,7 +46,7 @@ class TrackingTarget:
 
 @dataclass(frozen=True, repr=False)
 class ReferenceInputs(OneFormula):
-    """A motion that is not known yet: a program gets q, qd and qdd of every moment as its inputs."""
+    """A motion whose q, qd and qdd are inputs of the program at every moment."""
 
     joints: int
 
@@ -64,7 +64,7 @@ class ReferenceInputs(OneFormula):
 
 
 def with_reference_inputs(law: Law) -> Law | None:
-    """The law with its motion left open, if that makes it one that compiles: a motion of many pieces does not."""
+    """Return the law with its motion as program inputs if that makes it compile; None otherwise."""
     motions = {id(motion): motion for motion in _motions(law)}
     if len(motions) != 1:
         return None
@@ -100,7 +100,7 @@ class Tracking(Law):
 
     @property
     def n(self) -> int | None:
-        """As many as gains are given for; a motion is one of joints whose positions are numbers."""
+        """The number of gains; the joints of a motion have numbers as positions."""
         gains = super().n
         if self.target.motion is None:
             return gains
@@ -159,7 +159,7 @@ class PD(Tracking):
 
 @dataclass(frozen=True)
 class PID(Tracking):
-    """PD feedback, and ki times the integral of the error, which is what the law remembers."""
+    """PD feedback, and ki times the integral of the error, which is the memory of the law."""
 
     ki: tuple[float, ...] = (0.0,)
     per_joint = ("kp", "kd", "ki")
@@ -211,7 +211,7 @@ class ComputedTorque(InverseDynamicsLaw):
 
 
 class FeedForward(InverseDynamicsLaw):
-    """Inverse dynamics along the target, whatever the robot does (plus PD feedback if gains are given)."""
+    """Inverse dynamics along the target, plus PD feedback with gains."""
 
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, qdd = self.target.at(at)
@@ -232,6 +232,7 @@ def tracking_law(
     model: Description | None = None,
     **gains: ArrayLike,
 ) -> TrackingType:
+    """Return a law of this class with checked target and gains."""
     if model is not None and not isinstance(model, Description):
         raise InputError(f"model = {model!r}: expected a Robot, such as armwright.load('puma560')")
     further = {name: numbers(name, values) for name, values in gains.items()}

@@ -186,7 +186,7 @@ def function(
 
 
 def difference_weights(x: float) -> tuple[Array, Array]:
-    """What the nine samples count for in the first two derivatives at x steps from their middle."""
+    """Return the weights of nine samples in the first two derivatives at x steps from their middle."""
     powers = x ** np.arange(len(DIFFERENCE_NODES))
     k = np.arange(len(DIFFERENCE_NODES))
     basis = _lagrange()

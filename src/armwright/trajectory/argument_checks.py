@@ -1,4 +1,4 @@
-"""What a caller gives a trajectory, checked: positions, times, durations, tables of via points."""
+"""Checks of arguments of trajectories: positions, times, durations, tables of via points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLOAT64 = np.dtype("float64")
 
 
 def check_numbers(robot: Any, what: str) -> None:
-    """That the position of every joint is a number, as a trajectory has it."""
+    """Raise an InputError if the position of a joint is not one number."""
     for ball in getattr(robot, "balls", ()):
         joint = robot.rows[ball.joint].name.rpartition(".")[0]
         raise InputError(
@@ -132,7 +132,7 @@ def read_only(array: Array) -> Array:
 
 
 def is_numeric(t: Any) -> bool:
-    """Whether t is a float or an array of them, not a traced or a high-precision scalar."""
+    """Return True for a float or an array of floats, False for traced and high-precision scalars."""
     return isinstance(t, (int, float, np.generic, np.ndarray)) and np.asarray(t).dtype.kind in "fiu"
 
 

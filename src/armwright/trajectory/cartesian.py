@@ -44,7 +44,7 @@ PROGRESS_TOLERANCE = 1e-9  # how far from 0 and 1 the law may start and end
 
 
 class KinematicRobot(Protocol):
-    """What is needed of a robot."""
+    """The methods of a robot that a tool path requires."""
 
     @property
     def n(self) -> int: ...
@@ -160,7 +160,7 @@ class CartesianPath(PathMotion):
         )
 
     def _counted(self, twist: Array) -> Array:
-        """What counts of a twist (..., 6) in the axes of the tool."""
+        """Return the components of a twist (..., 6), in the axes of the tool, that count."""
         return twist[..., : TWIST_ROWS[self.orientation]]
 
     def _inverse(self, J: Array, smallest: float) -> Array:
@@ -213,7 +213,8 @@ def cartesian_circle(
 ) -> CartesianPath:
     """The tool on a circle, or an arc of it, from a 4x4 pose around a centre, counterclockwise about an axis.
 
-    Centre (metres) and axis are seen from the world; the axis stands on the plane of the circle, which the start pose
+    Centre (metres) and axis are in the axes of the world; the axis stands on the plane of the circle, which the start
+    pose
     lies in. `angle` is how far it goes, in radians, negative for clockwise and more than 2 pi for several rounds. The
     tool keeps its orientation, or with `turning` turns with the circle. The rest is as in `cartesian_line`.
     """

@@ -1,4 +1,4 @@
-"""What the joints of a robot can do, for motions that use all of it: magnitudes, inf where there is no limit."""
+"""Limits of joints for motions that reach them: magnitudes, inf where there is no limit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from armwright.names import shown
 from armwright.trajectory.argument_checks import FLOAT64
 
 LISTED_JOINTS = 3
-"""Joints without a limit that are named; of more their number is told."""
+"""Largest number of joints without a limit that are listed by name."""
 
 
 class LimitedRobot(Protocol):
-    """What is needed of a robot."""
+    """The attributes of a robot that limits require."""
 
     @property
     def n(self) -> int: ...

@@ -1,4 +1,4 @@
-"""Does a trajectory stay within what a robot's joints can do?"""
+"""Checks of a trajectory against the limits of joints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUANTITY_UNITS = {False: ("rad", "rad/s", "rad/s^2"), True: ("m", "m/s", "m/s^2"
 
 
 class RobotWithJoints(Protocol):
-    """What is needed of a robot: joints with a name, `prismatic`, `limits` (low, high) or None, and `max_velocity`."""
+    """A robot with joints: a name, `prismatic`, `limits` (low, high) or None, and `max_velocity` each."""
 
     @property
     def joints(self) -> Sequence[Any]: ...
@@ -34,7 +34,7 @@ class RobotWithJoints(Protocol):
 class Excess:
     """One limit of one joint that is exceeded: the worst value and its time, and the first and last time beyond it.
 
-    `joint` is its place in q, from 0; in words it is counted from 1, as everywhere.
+    `joint` is its place in q, from 0; messages count from 1.
     """
 
     joint: int
@@ -49,7 +49,7 @@ class Excess:
 
     @property
     def by(self) -> float:
-        """How far beyond the limit."""
+        """The amount by which the limit is exceeded."""
         return abs(self.value - self.limit)
 
     def __str__(self) -> str:

@@ -3,7 +3,8 @@
     tau_j(t) = tau0_j(t) + m u_j(t)     the torque of joint j is a straight line in the mass m of the payload
     |tau_j| <= limit_j                  so each instant allows masses up to (limit_j - sign(u_j) tau0_j) / |u_j|
 
-tau0 is the torque of the robot as it is, u that of one kilogram more. Both come from inverse dynamics, so gravity,
+tau0 is the torque of the robot without the payload, u that of one more kilogram. Both come from inverse dynamics, so
+gravity,
 inertia, friction, rotors and loops are in them. The answer is the least of these masses over all joints and instants.
 Only the instant is looked for: in equal steps, on both sides of every knot, and more closely around each least mass.
 """
@@ -46,7 +47,7 @@ POINT_INERTIA = np.zeros((3, 3))
 
 
 class Holder(LimitedRobot, Protocol):
-    """What is needed of a robot."""
+    """The methods of a robot that carries a payload."""
 
     @property
     def payload(self) -> Any: ...
@@ -134,7 +135,7 @@ class _Limits(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """Torques (k, n) of the robot as it is and of one kilogram more, the largest torques (k, n), and speeds (k, n)."""
+    """Torques of the robot without the payload, of one more kilogram, the largest ones, and speeds, (k, n) each."""
 
     own: Array
     each: Array
@@ -151,7 +152,7 @@ class _Line(NamedTuple):
 
 
 class _Robots(NamedTuple):
-    """A robot as it is, and with a kilogram more; `turning`: with a kilogram at a point, and of fixed inertia."""
+    """A robot without the payload, and with one more kilogram; `turning`: at a point, and of fixed inertia."""
 
     own: Mechanism
     heavier: Mechanism
@@ -204,14 +205,14 @@ def most_payload(
     """Return the largest payload with which all joints stay within their limits along one motion or several.
 
     com        its centre of mass in the tool frame, metres
-    inertia    its tensor about that centre, kg m^2, whatever its mass; by default a point
+    inertia    its tensor about that centre, kg m^2, for any mass; by default a point
     gyration   its tensor per kilogram, m^2, in place of `inertia`: that of a body of this shape, however heavy
     torque     limits at the joints, magnitudes, one for all or one for each, inf for none; by default the robot's own
     power      likewise, watts; by default there are none
     velocity   likewise; by default the robot's own
     samples    equal steps in which each motion is looked at, besides both sides of its knots
 
-    What the robot holds already stays in its hand. A robot that is too weak or too slow for the motion as it is raises
+    The present payload of the robot stays. A robot that is too weak or too slow for the motion as it is raises
     an `InfeasibleError` that names the joint; a robot without limits of torque and power an `InputError`.
     """
     if not callable(getattr(robot, "with_payload", None)):

@@ -1,4 +1,4 @@
-"""Trajectory: where every joint is, how fast it moves and how it speeds up, at any time of a span.
+"""Trajectories: position, velocity and acceleration of every joint at any time of a span.
 
 A trajectory is known by three things: the number of joints `n`, the `knots` at which one formula gives way to the
 next (the first is its start, the last its end), and `trace(t)`, the formulas themselves over any scalar. Shifting,
@@ -30,7 +30,7 @@ Traced: TypeAlias = tuple[list[Scalar], list[Scalar], list[Scalar]]
 """q, qd and qdd, each a list of n scalars."""
 
 MAX_COMPILED_PIECES = 32
-"""A trajectory of more pieces can be traced, but what is compiled from it would be mostly a search for the piece."""
+"""Largest number of pieces of a compiled trajectory; code for more would mostly search for the piece."""
 
 TIME_TOLERANCE = 1e-9  # seconds by which t may lie outside the span and still mean its end
 JOIN_TOLERANCE = 1e-9  # radians or metres by which a part may miss the end of the part before
@@ -72,7 +72,7 @@ class Trajectory(ABC):
 
     @property
     def traceable(self) -> bool:
-        """Whether `trace` accepts a traced expression, and gives one short enough to compile."""
+        """True if `trace` accepts a traced expression and the result is short enough to compile."""
         return len(self.knots) <= MAX_COMPILED_PIECES + 1
 
     def __call__(self, t: ArrayLike) -> State:
@@ -206,7 +206,7 @@ class OneFormula(Trajectory):
 
 @dataclass(frozen=True, repr=False)
 class DerivedTrajectory(Trajectory):
-    """What is made of another trajectory."""
+    """A trajectory made of another one."""
 
     of: Trajectory
 

@@ -21,7 +21,7 @@ from armwright.trajectory.argument_checks import number, one_per_joint, positive
 from armwright.trajectory.polynomial import PiecewisePolynomial
 
 MAX_LINE_SLOWDOWNS = 200
-"""Of slowing single lines, before all of them are slowed alike."""
+"""Iterations that slow single lines, before all lines are slowed alike."""
 
 OVERLAP_TOLERANCE = 1e-12
 """Relative: parabolas that touch do not overlap, and a line shorter than this is none."""
@@ -57,7 +57,7 @@ def _limits(name: str, value: ArrayLike, n: int) -> Array:
 
 
 def _blends(rates: Array, a: Array) -> tuple[Array, Array]:
-    """How long the velocity takes to change at every point, and by how much it changes."""
+    """Return the durations of the velocity changes at every point, and these changes."""
     still = np.zeros((1, rates.shape[1]))
     changes = np.diff(np.concatenate([still, rates, still]), axis=0)
     return np.max(np.abs(changes) / a, axis=1), changes

@@ -1,7 +1,7 @@
-"""How fast a path can be run within bounds that are straight lines: one sweep back, one forward, both compiled.
+"""The largest path speed within linear bounds: one sweep back, one forward, both compiled.
 
     s        the place on the path; on a grid s_0 < s_1 < ...
-    x, y     s'^2, the square of the pace, at the two ends of an interval; s'' = (y - x)/(2 length) in between
+    x, y     s'^2, the square of the path speed, at the two ends of an interval; s'' = (y - x)/(2 length) in between
     bounds   low + slope x <= y <= high + slope x, several on every interval
     top      the largest x from which the end of the path can still be reached at rest
 
@@ -25,15 +25,15 @@ from armwright.graph.expression import Expr, Graph
 from armwright.graph.program import Program
 
 SWEEP_NEWTON_STEPS = 8
-"""As many lines as the room for y may change between on the way; three is much already."""
+"""Newton steps of a sweep; three are rarely exceeded."""
 
 
 SweepStep: TypeAlias = Callable[[Expr, Expr, Sequence[Expr]], Expr]
-"""What comes of an x, its largest value and the bounds of an interval."""
+"""The step of a sweep: a function of x, its largest value and the bounds of an interval."""
 
 
 class SpeedBounds(NamedTuple):
-    """Bounds (intervals, bounds), and the largest x at every place of the grid (intervals + 1,), whatever they say."""
+    """Bounds (intervals, bounds), and an upper limit of x at every grid point (intervals + 1,)."""
 
     slope: Array
     high: Array
@@ -42,7 +42,7 @@ class SpeedBounds(NamedTuple):
 
 
 def fastest_speeds(bounds: SpeedBounds) -> Array:
-    """The largest squares of the pace (intervals + 1,) within bounds, from rest to rest."""
+    """Return the largest squares of the path speed (intervals + 1,) within bounds, from rest to rest."""
     back, forth = _sweeps(bounds.slope.shape[1])
     top = np.zeros((len(bounds.cap), 1, 1))
     backward = np.concatenate([bounds.cap[:-1, None], bounds.slope, bounds.high, bounds.low], axis=1)[::-1]
@@ -55,7 +55,7 @@ def fastest_speeds(bounds: SpeedBounds) -> Array:
 
 @lru_cache(maxsize=32)
 def _sweeps(count: int) -> tuple[Kernel, Kernel]:
-    """The code of one interval in the sweeps back and forward, for so many bounds."""
+    """Return the kernels of one interval in both sweeps, for this number of bounds."""
     return _kernel(_back, 3 * count), _kernel(_forth, 2 * count)
 
 
@@ -68,7 +68,7 @@ def _kernel(step: SweepStep, size: int) -> Kernel:
 
 
 def _back(top: Expr, cap: Expr, numbers: Sequence[Expr]) -> Expr:
-    """The largest x, at most `cap`, from which some y up to `top` is within the bounds."""
+    """Return the largest x, at most `cap`, from which some y up to `top` is within the bounds."""
     count = len(numbers) // 3
     slopes, highs, lows = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
     x, zero = cap, top.graph.constant(0.0)
@@ -86,7 +86,7 @@ def _back(top: Expr, cap: Expr, numbers: Sequence[Expr]) -> Expr:
 
 
 def _forth(x: Expr, top: Expr, numbers: Sequence[Expr]) -> Expr:
-    """The largest y, at most `top`, within the bounds."""
+    """Return the largest y, at most `top`, within the bounds."""
     count = len(numbers) // 2
     y = top
     for slope, high in zip(numbers[:count], numbers[count:], strict=True):

@@ -1,4 +1,5 @@
-"""Paths of the joints, whatever their pace: q over a place s, and the places at which a motion along them is looked at.
+"""Paths of the joints, apart from their speed: q over a place s, and the places at which a motion along them is
+looked at.
 
 A path is a trajectory whose time does not matter: t is the place s.
 """
@@ -31,7 +32,7 @@ def as_path(path: Any, n: int, name: str) -> Trajectory:
     if path.n != n:
         raise InputError(f"the path has {path.n} joints; {name} has {n}")
     if not np.isfinite([path.start, path.end]).all():
-        raise InputError("the path goes on for ever; give the trajectory as it was before .holding()")
+        raise InputError("the path has no end; give the trajectory as it was before .holding()")
     return by_length(path)
 
 
@@ -110,7 +111,7 @@ def _corners(path: Trajectory, knots: Array, order: int = 1) -> Array:
 
 
 def is_smooth(path: Trajectory) -> bool:
-    """Whether neither dq/ds nor its derivative jumps."""
+    """Return True if neither dq/ds nor its derivative jumps."""
     knots = np.asarray(path.knots)
     return not any(_corners(path, knots, order).any() for order in (1, 2))
 
@@ -123,7 +124,7 @@ def third_derivative(path: Trajectory, s: Array) -> Array:
 
 
 def _reversals(path: Trajectory, s: Array) -> Array:
-    """Where a joint turns back: dq/ds is zero, by false position between places of opposite signs."""
+    """Return where a joint reverses, dq/ds = 0, by false position between grid points of opposite signs."""
     first = path(s)[1]
     at, joint = np.nonzero(first[:-1] * first[1:] < 0)
     low, high, f, g = s[at], s[at + 1], first[at, joint], first[at + 1, joint]
@@ -141,5 +142,5 @@ def _reversals(path: Trajectory, s: Array) -> Array:
 
 
 def position_text(path: Trajectory, s: float) -> str:
-    """A place on the path, in words."""
+    """Return a place on the path for messages."""
     return f"s = {short(s)} ({100 * (s - path.start) / (path.end - path.start):.3g} % of the way)"

@@ -91,7 +91,7 @@ def spline(times: ArrayLike, points: ArrayLike, degree: int = 5) -> PiecewisePol
 def sampled(trajectory: Trajectory, pieces: int = MAX_COMPILED_PIECES) -> PiecewisePolynomial:
     """Another trajectory as a quintic spline with its values at pieces + 1 equal steps, for use where it is costly.
 
-    With 32 pieces or fewer the result can be traced and compiled, whatever the trajectory is.
+    With 32 pieces or fewer the result of any trajectory can be traced and compiled.
     """
     if not isinstance(trajectory, Trajectory):
         raise InputError(

@@ -1,11 +1,12 @@
 """The fastest motion along a path within what the joints can do: torque, velocity, acceleration.
 
-    s, x     the place on the path, and the square of the pace s'
+    s, x     the place on the path, and the square of the path speed s'
     u        s'', the same all along an interval between two places of a grid
     tau      a u + b x + c + f(s'), with a = M dq/ds, b what inertia makes of the curve, c gravity, f friction
 
-All of them are inverse dynamics at many states in one call, so whatever a robot has (payload, rotors, loops, friction)
-is in them. Dry friction adds to c. Viscous friction grows with the root of x, which bounds on u and x that are straight
+All of them are inverse dynamics at many states in one call, so they contain payload, rotors, loops and
+friction of the robot. Dry friction adds to c. Viscous friction grows with the root of x, which bounds on u and x that
+are straight
 lines cannot say: it is replaced by its tangent where the motion was the last time, until that does not change any more.
 These are Newton's steps, so three or four of them do.
 """
@@ -79,11 +80,11 @@ DURATION_POWERS = (
 BINDING_SHARE = 0.99  # of a limit: what is nearer to it limits the motion
 
 Friction: TypeAlias = Callable[[Array], tuple[Array, Array]]
-"""Of a pace (2, intervals): what is rubbed off of everything limited, and how that grows with the pace."""
+"""A function of the path speed (2, intervals): the friction of every limited quantity, and its slope."""
 
 
 class DynamicRobot(Protocol):
-    """What is needed of a robot."""
+    """The methods of a robot that a time-optimal motion requires."""
 
     @property
     def n(self) -> int: ...
@@ -95,7 +96,7 @@ class DynamicRobot(Protocol):
 
 
 class BindingLimit(NamedTuple):
-    """What holds a motion back from one time to another: a joint, from 0, its name and which of its limits."""
+    """The limit that binds a motion from one time to another: the joint from 0, its name and the quantity."""
 
     begin: float
     end: float
@@ -161,9 +162,9 @@ class TimeOptimal(PathMotion):
 
 
 class PathDynamics(NamedTuple):
-    """A path between places s; what is known of the beginnings and ends of the intervals, arrays (2, intervals, ...).
+    """The dynamics along a path at the grid points s: arrays (2, intervals, ...) for both ends of every interval.
 
-    q and `first`, dq/ds, are of every joint. The rest is of whatever is limited: the torques of the joints `driven`,
+    q and `first`, dq/ds, are of every joint. The rest is of the limited quantities: the torques of the joints `driven`,
     then the accelerations of others, each a u + b x + c between low and high. `cap` is the largest x of every place.
     """
 
@@ -184,7 +185,7 @@ class PathDynamics(NamedTuple):
         return np.diff(self.s)
 
     def value(self, x: Array, b: Array, c: Array) -> Array:
-        """What is limited, at both ends of every interval, where x is this at every place."""
+        """Return the limited quantities at both ends of every interval for x at every grid point."""
         u = np.diff(x) / (2 * self.lengths)
         return np.asarray(self.a * u[:, None] + b * _interval_ends(x)[..., None] + c)
 
@@ -287,7 +288,7 @@ def _within_jerk(robot: DynamicRobot, motion: TimeOptimal, limits: JointLimits) 
 
 
 def _slowed(law: PiecewisePolynomial, factor: float) -> PiecewisePolynomial:
-    """The same way in so many times the time: within limits sooner or later, as creeping is."""
+    """Return the motion slowed down by a factor."""
     powers = factor ** np.arange(law.coefficients.shape[-1])
     return PiecewisePolynomial(law.breaks * factor, law.coefficients / powers)
 
@@ -311,7 +312,7 @@ def _quintics(motion: Trajectory, knots: Array) -> PiecewisePolynomial:
 
 
 def _path_dynamics(robot: DynamicRobot, way: Trajectory, limits: JointLimits, points: int) -> PathDynamics:
-    """Everything about the path that does not depend on the pace."""
+    """Return the dynamics along the path that do not depend on the speed."""
     s, stopped = path_grid(way, points)
     aside = INTERVAL_OFFSET * np.diff(s)
     (q, first, second), middle = way(np.stack([s[:-1] + aside, s[1:] - aside])), way((s[:-1] + s[1:]) / 2)[1]
@@ -358,12 +359,12 @@ def _smaller_side(begins: Array, ends: Array) -> Array:
 
 
 def _interval_ends(x: Array) -> Array:
-    """What stands at places, at the beginnings and ends of the intervals between them."""
+    """Return values at grid points as values at the beginnings and ends of the intervals."""
     return np.stack([x[:-1], x[1:]])
 
 
 def _friction(robot: DynamicRobot, course: PathDynamics) -> Friction:
-    """Friction by the pace: a straight line, unless the dry part of some joint rounds off."""
+    """Return the friction over the path speed: linear, unless the dry part of a joint rounds off."""
     if any(joint.smooth for joint in robot.joints):
         return partial(_friction_at, robot, course)
     pace = 1 / np.abs(course.first).max(axis=-1)
@@ -384,7 +385,7 @@ def _friction_at(robot: DynamicRobot, course: PathDynamics, pace: Array) -> tupl
 
 
 def _check_creep(robot: DynamicRobot, way: Trajectory, course: PathDynamics, friction: Friction) -> None:
-    """That every place can be passed as slowly as one likes."""
+    """Raise an InputError if the robot cannot creep past every grid point."""
     needed = course.c + _dry_friction(course, friction)
     beyond = np.maximum(needed - course.high, course.low - needed)
     if beyond.max() < 0:
@@ -401,7 +402,7 @@ def _check_creep(robot: DynamicRobot, way: Trajectory, course: PathDynamics, fri
 
 
 def _within_at_rest(course: PathDynamics, friction: Friction) -> PathDynamics:
-    """The same course with limits that hold where the motion rests, too: there no dry friction helps to brake."""
+    """Return the dynamics with limits that hold where the motion rests, too: there no dry friction helps to brake."""
     resting = course.cap == 0
     resting[[0, -1]] = True
     dry = _dry_friction(course, friction)
@@ -472,7 +473,7 @@ def _bounds(course: PathDynamics, b: Array, c: Array) -> SpeedBounds:
 
 
 def _limit_use(robot: DynamicRobot, motion: TimeOptimal, limits: JointLimits) -> Array:
-    """What part of its limit every torque, acceleration, velocity and jerk takes inside every interval, (..., 4 n)."""
+    """Return the share of its limit that every torque, acceleration, velocity and jerk takes, (intervals, 4 n)."""
     knots = np.array(motion.knots)
     t = knots[:-1] + np.array(CHECKED_FRACTIONS)[:, None] * np.diff(knots)
     q, qd, qdd = motion(t)
@@ -498,12 +499,12 @@ def _tightened(course: PathDynamics, friction: Friction, beyond: Array) -> PathD
 
 
 def _dry_friction(course: PathDynamics, friction: Friction) -> Array:
-    """Friction where the motion creeps."""
+    """Return the friction of a creeping motion."""
     return friction(np.full(course.q.shape[:2], DRY_FRICTION_SPEED))[0]
 
 
 def _path_timing(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
-    """The place at any time, by the squares of the pace at some places."""
+    """Return the place over time from the squares of the path speed at grid points."""
     pace, lengths = np.sqrt(x), np.diff(s)
     stuck = pace[:-1] + pace[1:] <= 0
     if stuck.any():
@@ -517,7 +518,7 @@ def _path_timing(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
 
 
 def _limiting(robot: DynamicRobot, used: Array, times: Array) -> tuple[BindingLimit, ...]:
-    """On which stretches which limit is nearest."""
+    """Return the binding limits and their times."""
     kinds = ("torque", "acceleration", "velocity", "jerk")
     which = np.where(used.max(axis=1) >= BINDING_SHARE * used.max(), np.argmax(used, axis=1), -1)
     edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2))
