@@ -1,1 +1,3 @@
-"""Robots for those who learn: environments, and dynamics that PyTorch and JAX differentiate."""
+"""Machine learning with robots: Gymnasium environments, and dynamics that PyTorch and JAX differentiate."""
+
+__all__: list[str] = []

@@ -1,8 +1,8 @@
-"""What PyTorch and JAX differentiate: functions of arrays, and gradients pulled back through them, by compiled code.
+"""Functions of arrays that PyTorch and JAX differentiate, with values and gradients by compiled code.
 
-A function takes arrays (..., entries) of one batch shape and gives others. Of a cost that has a gradient by these,
-`pulled` gives the one by the arguments. Gradients by quaternions in q, or by cosine and sine, are along the unit
-sphere: those of a function that does not see their length.
+A function takes arrays (..., entries) of one batch shape and returns others. `pulled` takes the gradient of a cost by
+the results and returns the gradient by the arguments. Gradients by quaternions in q, or by cosine and sine, are tangent
+to the unit sphere: the function does not depend on their length.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ from armwright.trace.cheapest import cheapest
 from armwright.trace.evaluation_strategy import has_straight_code, too_long_message
 from armwright.trace.tracing import TraceRequest
 
-RESULTS = {"inverse_dynamics": "tau", "forward_dynamics": "qdd"}
-"""What each problem that has a gradient gives."""
+RESULT_NAMES = {"inverse_dynamics": "tau", "forward_dynamics": "qdd"}
+"""The result of each problem that has a gradient."""
 
-MEANINGS = {**ARGUMENT_MEANINGS, "q0": "where rollouts start", "qd0": "how fast rollouts start"}
-"""Of the arguments of all functions."""
+ARGUMENT_MEANINGS = {**ARGUMENT_MEANINGS, "q0": "where rollouts start", "qd0": "how fast rollouts start"}
+"""The meanings of the arguments of all functions."""
 
-SECOND = "{} has no second derivatives; expected to be differentiated once"
-"""The error where a gradient is differentiated."""
+NO_SECOND_DERIVATIVES = "{} has no second derivatives; differentiate it once"
+"""The error where a gradient is differentiated again."""
 
-FORWARD = "{} has derivatives by reverse mode only; expected grad, jacrev or vmap of these, not jvp or jacfwd"
-"""The error where a derivative is carried forward."""
+NO_FORWARD_MODE = "{} has derivatives by reverse mode only; expected grad, jacrev or vmap of these, not jvp or jacfwd"
+"""The error where forward-mode derivatives are requested."""
 
 
-class Code(NamedTuple):
-    """The code for who has memory already: value(*arguments, *held, *last), back(*arguments, *held, seeds, *last)."""
+class FunctionKernels(NamedTuple):
+    """Kernels on given memory: value(*arguments, *parameters, *trailing), and back with seeds before *trailing."""
 
     value: Kernel
     back: Callable[[], Kernel]
 
 
-class Differentiable(Protocol):
-    """A function of arrays, and its gradient."""
+class DifferentiableFunction(Protocol):
+    """A function of arrays with its gradient."""
 
     @property
     def name(self) -> str: ...
@@ -62,55 +62,65 @@ class Differentiable(Protocol):
     def target(self) -> str: ...
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Of one state, by argument."""
+        """The shape of each argument for one state."""
 
     @property
     def results(self) -> Mapping[str, int]:
-        """The entries of each result."""
+        """The number of entries of each result."""
 
     @property
     def masked(self) -> bool:
-        """Whether a last result says which states are good; it comes behind the seeds on the way back."""
+        """True if a last result marks the valid states; in the reverse pass it comes after the seeds."""
 
     @property
-    def held(self) -> Sequence[Array]:
-        """Arrays (..., entries) that stand beside the arguments; and those that come last."""
+    def parameters(self) -> Sequence[Array]:
+        """Further arrays (..., entries) after the arguments: parameters that vary."""
 
     @property
-    def last(self) -> Sequence[Array]: ...
-    def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]: ...
-    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]: ...
+    def trailing(self) -> Sequence[Array]:
+        """Further arrays that come last."""
+
+    def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        """Return the results."""
+
+    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        """Return the gradient by the arguments, from the one by the results."""
 
 
-class Compiled(Differentiable, Protocol):
-    """One whose kernels can be had."""
+class CompiledFunction(DifferentiableFunction, Protocol):
+    """A differentiable function with access to its kernels."""
 
     @property
-    def code(self) -> Code: ...
+    def code(self) -> FunctionKernels:
+        """The kernels of value and gradient."""
+
     def check(self, arrays: Sequence[Array]) -> None:
-        """Raise if the value of these arguments, held and last ones too, each (states, entries), is not finite."""
+        """Raise an error unless the value of these arguments, all (states, entries), is finite."""
 
 
-def batch_of(function: Differentiable, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The batch shape of arguments of these shapes; an error says which does not fit."""
+def batch_of(function: DifferentiableFunction, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the batch shape of arguments of these shapes; an InputError names one that does not fit."""
     number = np.zeros((), function.dtype)
     kept = {
-        name: (checked_array(name, np.broadcast_to(number, shape), own, function.dtype, MEANINGS[name]), len(own))
+        name: (
+            checked_array(name, np.broadcast_to(number, shape), own, function.dtype, ARGUMENT_MEANINGS[name]),
+            len(own),
+        )
         for (name, own), shape in zip(function.shapes.items(), shapes.values(), strict=True)
     }
-    return common_shape(kept | {f"vary {k}": (array, 1) for k, array in enumerate(function.held)})
+    return common_shape(kept | {f"vary {k}": (array, 1) for k, array in enumerate(function.parameters)})
 
 
-def parted(joined: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
-    """Entries (..., sum of sizes) as arrays of their own; what comes behind them is left."""
+def split_entries(joined: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
+    """Split entries (..., sum of sizes) into arrays of these sizes; further entries are ignored."""
     return tuple(joined[..., end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True))
 
 
-class Dynamics:
+class DynamicsFunction:
     """Inverse or forward dynamics of a robot."""
 
-    held: Sequence[Array] = ()
-    last: Sequence[Array] = ()
+    parameters: Sequence[Array] = ()
+    trailing: Sequence[Array] = ()
     masked = False
 
     def __init__(self, robot: Robot, problem: str, dtype: str, target: str = "cpu") -> None:
@@ -118,7 +128,7 @@ class Dynamics:
         self.target, self.function = target, compile_function(robot, problem, target=target, dtype=dtype)
         names = problem_of(problem).arguments
         self.shapes = {name: (robot.nq if name == "q" else robot.n,) for name in names}
-        self.results = {RESULTS[problem]: robot.n}
+        self.results = {RESULT_NAMES[problem]: robot.n}
 
     def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
         return (self.function(*arrays, threads=threads if arrays[0].ndim > 1 else None),)
@@ -133,21 +143,21 @@ class Dynamics:
         )
         if not back.run(list(plain), found, threads):
             raise self._failure(arrays, seeds)
-        return parted(found.reshape(*batch, *back.shape), [size for (size,) in self.shapes.values()])
+        return split_entries(found.reshape(*batch, *back.shape), [size for (size,) in self.shapes.values()])
 
     def _failure(self, arrays: Sequence[Array], seeds: Sequence[Array]) -> ArmwrightError:
-        """Why there is no gradient; raises where there is no value."""
+        """Return the error of a gradient that is not finite; raise the error of the value if there is one."""
         check_seeds(self.name, self.results, seeds)
         self.check(arrays)
-        return overflow(self)
+        return gradient_overflow(self)
 
     def check(self, arrays: Sequence[Array]) -> None:
         self.value(arrays, 1)
 
     @property
-    def code(self) -> Code:
+    def code(self) -> FunctionKernels:
         self._check_straight(f"{self.problem} is straight code")
-        return Code(self.function.kernel, lambda: self._back)
+        return FunctionKernels(self.function.kernel, lambda: self._back)
 
     def _check_straight(self, what: str) -> None:
         if not has_straight_code(self.robot):
@@ -161,7 +171,7 @@ class Dynamics:
 
 
 def _along_units(back: Program) -> Program:
-    """Gradients by the entries of unit vectors without the part that would make them longer."""
+    """Return gradients by unit vectors without their component along the vector."""
     outputs = list[Operand](back.outputs)
     starts = np.cumsum([0, *back.sizes])
     for argument, first, last in back.units:
@@ -173,16 +183,17 @@ def _along_units(back: Program) -> Program:
 
 
 def checked_robot(robot: object, what: str) -> Robot:
+    """Return the robot; an InputError if it is none."""
     if not isinstance(robot, Robot):
         raise InputError(f"{what} got {type(robot).__name__}; expected a Robot, such as armwright.load('panda')")
     return robot
 
 
-def overflow(function: Differentiable) -> InputError:
+def gradient_overflow(function: DifferentiableFunction) -> InputError:
     return InputError(f"the gradient of {function.name} overflows; check the size of the input")
 
 
 def check_seeds(of: str, results: Iterable[str], seeds: Sequence[Array]) -> None:
-    """Refuse a gradient that comes back to results and is not finite."""
+    """Raise an InputError if a gradient by the results is not finite."""
     for name, seed in zip(results, seeds, strict=True):
         check_finite(f"{of}: the gradient that comes back to {name}", seed)

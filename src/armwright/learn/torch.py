@@ -1,13 +1,13 @@
-"""Dynamics and steps of robots as functions of PyTorch's tensors, on the CPU or a card, which autograd differentiates.
+"""Dynamics and steps of robots as functions of PyTorch tensors, on the CPU or a GPU, with gradients by autograd.
 
 tau = inverse_dynamics(robot, q, qd, qdd)      tensors (n,) or (..., n), float32 or float64
 qdd = forward_dynamics(robot, q, qd, tau)
 q, qd = step(stepper, q, qd, tau)              stepper = armwright.stepper(robot, dt=0.01)
 q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): every state on the way
 
-Tensors are read where they lie, and results are written once. Gradients are compiled as values are, of first order;
-those by quaternions in q are along the unit sphere. As many threads are used as PyTorch uses. For tensors on a card a
-stepper is made with target="cuda", and all runs on PyTorch's stream.
+Tensors are read in place, and results are written once. Gradients are compiled too, of first order; those by
+quaternions in q are tangent to the unit sphere. The number of threads is that of PyTorch. For tensors on a GPU, make
+the stepper with target="cuda"; all kernels run on PyTorch's stream.
 """
 
 from __future__ import annotations
@@ -18,8 +18,15 @@ from typing import Any
 
 from armwright.backends.interface import backend
 from armwright.errors import InputError
-from armwright.learn.differentiable_functions import FORWARD, SECOND, Differentiable, Dynamics, batch_of, checked_robot
-from armwright.learn.stepper_functions import Rollout, Step
+from armwright.learn.differentiable_functions import (
+    NO_FORWARD_MODE,
+    NO_SECOND_DERIVATIVES,
+    DifferentiableFunction,
+    DynamicsFunction,
+    batch_of,
+    checked_robot,
+)
+from armwright.learn.stepper_functions import RolloutFunction, StepFunction
 from armwright.robot import Robot
 from armwright.simulation import Stepper
 
@@ -29,61 +36,61 @@ try:
 except ImportError:
     raise InputError("armwright.learn.torch needs PyTorch: pip install 'armwright[torch]'") from None
 
-KEPT = 64
-"""Functions that are kept compiled."""
+MAX_CACHED_FUNCTIONS = 64
+"""Compiled functions kept for reuse."""
 
 DTYPES = {torch.float32: "float32", torch.float64: "float64"}
 
 
 def inverse_dynamics(robot: Robot, q: Tensor, qd: Tensor, qdd: Tensor) -> Tensor:
-    """The torques that produce the accelerations qdd, as those of the robot."""
+    """Return the torques (..., n) for the accelerations qdd, as `robot.inverse_dynamics`; tensors of one dtype."""
     return _solved(robot, "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
 
 
 def forward_dynamics(robot: Robot, q: Tensor, qd: Tensor, tau: Tensor) -> Tensor:
-    """The accelerations that the torques tau produce, as those of the robot."""
+    """Return the accelerations (..., n) under the torques tau, as `robot.forward_dynamics`; tensors of one dtype."""
     return _solved(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
 
 
 def step(stepper: Stepper, q: Tensor, qd: Tensor, tau: Tensor, raises: bool = True) -> tuple[Tensor, ...]:
-    """q and qd after a step of a stepper, in whose dtype the tensors are.
+    """Return q and qd after a step of a stepper; the tensors have its dtype.
 
-    With `raises=False` a third tensor says which states are good: others are nan, and have no gradient.
+    With `raises=False` a third tensor marks the valid states: others are nan and have no gradient.
     """
-    given = {"q": q, "qd": qd, "tau": tau}
-    return _called(Step(stepper, raises), given, _common_dtype("step", given))
+    arguments = {"q": q, "qd": qd, "tau": tau}
+    return _called(StepFunction(stepper, raises), arguments, _common_dtype("step", arguments))
 
 
 def rollout(stepper: Stepper, q0: Tensor, qd0: Tensor, tau: Tensor, raises: bool = True) -> tuple[Tensor, ...]:
-    """Every state on the way under torques (..., steps, n), the first one too; on the way back it is gone again.
+    """Return all states (..., steps + 1, nq and n) under torques (..., steps, n); the reverse pass recomputes them.
 
-    With `raises=False` a third tensor says which rollouts are good to their end: others are nan from where they could
-    not go on, and have no gradient.
+    With `raises=False` a third tensor marks the rollouts that are valid to their end: others are nan after they
+    failed, and have no gradient.
     """
-    given = {"q0": q0, "qd0": qd0, "tau": tau}
-    dtype = _common_dtype("rollout", given)
-    return _called(Rollout(stepper, tuple(tau.shape), raises), given, dtype)
+    arguments = {"q0": q0, "qd0": qd0, "tau": tau}
+    dtype = _common_dtype("rollout", arguments)
+    return _called(RolloutFunction(stepper, tuple(tau.shape), raises), arguments, dtype)
 
 
-def _solved(robot: Robot, problem: str, given: Mapping[str, Tensor]) -> Tensor:
-    dtype = _common_dtype(problem, given)
-    (result,) = _called(_dynamics(checked_robot(robot, problem), problem, dtype, _target(given)), given, dtype)
+def _solved(robot: Robot, problem: str, arguments: Mapping[str, Tensor]) -> Tensor:
+    dtype = _common_dtype(problem, arguments)
+    (result,) = _called(_dynamics(checked_robot(robot, problem), problem, dtype, _target(arguments)), arguments, dtype)
     return result
 
 
-@lru_cache(KEPT)
-def _dynamics(robot: Robot, problem: str, dtype: str, target: str) -> Dynamics:
-    return Dynamics(robot, problem, dtype, target)
+@lru_cache(MAX_CACHED_FUNCTIONS)
+def _dynamics(robot: Robot, problem: str, dtype: str, target: str) -> DynamicsFunction:
+    return DynamicsFunction(robot, problem, dtype, target)
 
 
-def _target(given: Mapping[str, Tensor]) -> str:
-    """Where tensors are, all of them."""
-    return "cuda" if any(x.is_cuda for x in given.values()) else "cpu"
+def _target(arguments: Mapping[str, Tensor]) -> str:
+    """Return the target for these tensors, "cuda" or "cpu"."""
+    return "cuda" if any(x.is_cuda for x in arguments.values()) else "cpu"
 
 
-def _common_dtype(what: str, given: Mapping[str, Tensor]) -> str:
-    """The kind of numbers of tensors, all of which are on the CPU or on one card."""
-    for name, x in given.items():
+def _common_dtype(what: str, arguments: Mapping[str, Tensor]) -> str:
+    """Return the common dtype of tensors; an InputError unless all are on the CPU or on one GPU, with one dtype."""
+    for name, x in arguments.items():
         if not isinstance(x, Tensor):
             raise InputError(
                 f"{what}: {name} is {type(x).__name__}; expected a tensor, such as torch.as_tensor({name})"
@@ -91,46 +98,46 @@ def _common_dtype(what: str, given: Mapping[str, Tensor]) -> str:
         if x.device.type not in ("cpu", "cuda") or x.layout is not torch.strided:
             kind = f"{x.layout}" if x.device.type in ("cpu", "cuda") else f"on {x.device}"
             raise InputError(
-                f"{what}: {name} is {kind}; expected a dense tensor on the CPU or a card, such as {name}.cpu()"
+                f"{what}: {name} is {kind}; expected a dense tensor on the CPU or a GPU, such as {name}.cpu()"
             )
-    places = {name: x.device for name, x in given.items()}
-    if len(set(places.values())) > 1:
-        listed = ", ".join(f"{name} on {place}" for name, place in places.items())
-        raise InputError(f"{what} got {listed}; expected all in one place")
-    dtypes = {name: x.dtype for name, x in given.items()}
+    devices = {name: x.device for name, x in arguments.items()}
+    if len(set(devices.values())) > 1:
+        listed = ", ".join(f"{name} on {device}" for name, device in devices.items())
+        raise InputError(f"{what} got {listed}; expected all on one device")
+    dtypes = {name: x.dtype for name, x in arguments.items()}
     first = next(iter(dtypes.values()))
     if first not in DTYPES or set(dtypes.values()) != {first}:
         listed = ", ".join(f"{name} {dtype}" for name, dtype in dtypes.items())
         raise InputError(
-            f"{what} got {listed}; expected all float32, or all float64, such as {next(iter(given))}.double()"
+            f"{what} got {listed}; expected all float32, or all float64, such as {next(iter(arguments))}.double()"
         )
     return DTYPES[first]
 
 
-def _called(function: Differentiable, given: Mapping[str, Tensor], dtype: str) -> tuple[Tensor, ...]:
+def _called(function: DifferentiableFunction, arguments: Mapping[str, Tensor], dtype: str) -> tuple[Tensor, ...]:
     if dtype != function.dtype.name:
         raise InputError(
             f"{function.name} got {dtype}; its stepper has {function.dtype}: convert the tensors, or make it with "
             f"armwright.stepper(..., dtype={dtype!r})"
         )
-    if (function.target == "cuda") != (_target(given) == "cuda"):
-        where = next(iter(given.values())).device
+    if (function.target == "cuda") != (_target(arguments) == "cuda"):
+        where = next(iter(arguments.values())).device
         raise InputError(
             f"{function.name} got tensors on {where}, and is made for target={function.target!r}; expected a stepper "
-            f"with target={_target(given)!r}"
+            f"with target={_target(arguments)!r}"
         )
-    shapes, tensors = list(function.shapes.values()), list(given.values())
+    shapes, tensors = list(function.shapes.values()), list(arguments.values())
     first = tensors[0].shape[: -len(shapes[0])]
-    apart = any(x.ndim > 1 for x in function.held)
-    if apart or any(x.shape != (*first, *own) for x, own in zip(tensors, shapes, strict=True)):
-        batch = batch_of(function, {name: tuple(x.shape) for name, x in given.items()})
-        tensors = [x.expand(*batch, *own) for x, own in zip(tensors, shapes, strict=True)]
+    batched = any(x.ndim > 1 for x in function.parameters)
+    if batched or any(x.shape != (*first, *size) for x, size in zip(tensors, shapes, strict=True)):
+        batch = batch_of(function, {name: tuple(x.shape) for name, x in arguments.items()})
+        tensors = [x.expand(*batch, *size) for x, size in zip(tensors, shapes, strict=True)]
     results: tuple[Tensor, ...] = _Value.apply(function, *tensors)
     return results
 
 
-def _computed(function: Differentiable, work: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> Any:
-    """What `work` makes of tensors as arrays, in the same memory, on so many threads; as tensors."""
+def _computed(function: DifferentiableFunction, work: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> Any:
+    """Call `work` with tensors as arrays in the same memory, and return its results as tensors."""
     card = backend(function.target).device
     if card is None:
         arrays = [x.detach().resolve_neg().numpy() for x in tensors]
@@ -140,7 +147,7 @@ def _computed(function: Differentiable, work: Callable[..., Sequence[Any]], tens
 
 
 def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, tensors: Sequence[Tensor]) -> Any:
-    """What `torch.func.vmap` makes of a function of batches: one more axis in front."""
+    """Apply a function of batches under `torch.func.vmap`: the mapped axis comes first."""
     moved = [
         x.expand(size, *x.shape) if axis is None else x.movedim(axis, 0)
         for axis, x in zip(in_dims[1:], tensors, strict=True)
@@ -151,7 +158,7 @@ def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, te
 
 class _Value(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(function: Differentiable, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(function: DifferentiableFunction, *tensors: Tensor) -> tuple[Tensor, ...]:
         made: tuple[Tensor, ...] = _computed(function, function.value, tensors)
         return made
 
@@ -170,16 +177,16 @@ class _Value(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def jvp(ctx: Any, *_tangents: Tensor) -> Any:
-        raise InputError(FORWARD.format(ctx.function.name))
+        raise InputError(NO_FORWARD_MODE.format(ctx.function.name))
 
     @staticmethod
-    def vmap(info: Any, in_dims: Sequence[int | None], function: Differentiable, *tensors: Tensor) -> Any:
+    def vmap(info: Any, in_dims: Sequence[int | None], function: DifferentiableFunction, *tensors: Tensor) -> Any:
         return _mapped(_Value, info.batch_size, in_dims, function, tensors)
 
 
 class _Pulled(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(function: Differentiable, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(function: DifferentiableFunction, *tensors: Tensor) -> tuple[Tensor, ...]:
         count = len(function.shapes)
 
         def pulled(arrays: Sequence[Any], threads: int) -> Sequence[Any]:
@@ -194,8 +201,8 @@ class _Pulled(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, *_seeds: Tensor) -> Any:
-        raise InputError(SECOND.format(ctx.name))
+        raise InputError(NO_SECOND_DERIVATIVES.format(ctx.name))
 
     @staticmethod
-    def vmap(info: Any, in_dims: Sequence[int | None], function: Differentiable, *tensors: Tensor) -> Any:
+    def vmap(info: Any, in_dims: Sequence[int | None], function: DifferentiableFunction, *tensors: Tensor) -> Any:
         return _mapped(_Pulled, info.batch_size, in_dims, function, tensors)

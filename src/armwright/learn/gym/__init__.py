@@ -2,7 +2,7 @@
 
 envs = gymnasium.make_vec("armwright/Reach-v0", num_envs=4096, robot="panda")       also Track-v0 and Hold-v0
 env = gymnasium.make("armwright/Reach-v0", robot="panda")                           one
-envs = vector(robot, Reach(reward=mine), num_envs=4096)                             a task with other parts
+envs = vector(robot, Reach(reward=mine), num_envs=4096)                             a task with a custom reward
 """
 
 from armwright.errors import ArmwrightError
@@ -15,16 +15,17 @@ except ImportError:
 from functools import partial
 
 from armwright.learn.gym.environments import Environment, Environments
-from armwright.learn.gym.make import STEPS, named, single, vector
+from armwright.learn.gym.make import DEFAULT_EPISODE_STEPS, named, single, vector
 from armwright.learn.gym.robot_plant import Plant
-from armwright.learn.gym.task import Draw, Hold, Reach, Scene, Task, Track, nearness
+from armwright.learn.gym.standard_tasks import Hold, Reach, Track
+from armwright.learn.gym.task import Draw, Scene, Task, nearness
 
 for _task in (Reach, Track, Hold):
     gymnasium.register(
         f"armwright/{_task.__name__}-v0",
         entry_point=partial(named, single, _task),
         vector_entry_point=partial(named, vector, _task),
-        max_episode_steps=STEPS,
+        max_episode_steps=DEFAULT_EPISODE_STEPS,
     )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Environments: many robots at one task, all of them one compiled step further at a time; and one of them alone."""
+"""Environments: many robots at one task, stepped together in one compiled call; and a single one."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from armwright.learn.gym.input_checks import (
     seed_list,
 )
 from armwright.learn.gym.random_streams import Streams
-from armwright.learn.gym.robot_plant import SMOOTH, Plant, every
-from armwright.learn.gym.task import SLACK, Draw, Scene, Task, outside, read_only
+from armwright.learn.gym.robot_plant import FRICTION_SMOOTHING, Plant, all_in_row
+from armwright.learn.gym.task import LIMIT_SLACK, Draw, Scene, Task, outside, read_only
 from armwright.model.robot_parameters import parameter_sizes, robot_parameters
 from armwright.model.unit_vectors import unit_length_error
 from armwright.simulation.stepper import Stepper, stepper
 
-FASTEST = 1e4
-"""rad/s or m/s from which on a motion has diverged, though it is finite still."""
-MASK = "reset_mask"
-"""Gymnasium's option of a reset that says which environments it is for."""
+DIVERGED_SPEED = 1e4
+"""Speed, rad/s or m/s, from which a motion counts as diverged though it is still finite."""
+RESET_MASK = "reset_mask"
+"""Gymnasium's option of a reset that selects environments."""
 
 
 class Environments(VectorEnv):  # type: ignore[misc]
-    """Many environments of one robot and one task, stepped together: what `vector` makes.
+    """Many environments of one robot and one task, stepped together; `vector` makes them.
 
-    An episode that is at its end begins anew with the next step, which does nothing else there: its reward is zero and
-    its action is not used (Gymnasium's `AutoresetMode.NEXT_STEP`).
+    After the end of an episode, the next step starts a new one and does nothing else: its reward is zero and its action
+    is ignored (Gymnasium's `AutoresetMode.NEXT_STEP`).
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012  (as Gymnasium has it)
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012  (as in Gymnasium)
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._steps = np.zeros(num_envs, int)
         self._diverged, self._ended = np.zeros((2, num_envs), bool)
         self._given: dict[str, Array] = {}
-        self.stepper = self._made_stepper(substeps)
+        self.stepper = self._make_stepper(substeps)
         self._parameters = frozenset(robot_parameters(plant.robot))
         self._begun = False
         self._begin(np.arange(num_envs), {})
@@ -74,51 +74,51 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
-    def _made_stepper(self, substeps: int | None) -> Stepper:
+    def _make_stepper(self, substeps: int | None) -> Stepper:
         sizes = parameter_sizes(self.plant.robot, self.task.varied)
         loads = {name: np.zeros((self.num_envs, size) if size > 1 else self.num_envs) for name, size in sizes.items()}
         count = self.plant.substeps if substeps is None else substeps
-        return stepper(self.plant.robot, dt=self.plant.dt, substeps=count, vary=loads, smooth=SMOOTH)
+        return stepper(self.plant.robot, dt=self.plant.dt, substeps=count, vary=loads, smooth=FRICTION_SMOOTHING)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but compiled code, so that environments can be copied and pickled in the middle of an episode."""
+        """Return everything but compiled code, so that environments can be copied and pickled during an episode."""
         return {**vars(self), "stepper": (self.stepper.substeps, dict(self.stepper.parameters))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         substeps, parameters = state.pop("stepper")
         self.__dict__.update(state)
-        self.stepper = self._made_stepper(substeps)
+        self.stepper = self._make_stepper(substeps)
         for name, values in parameters.items():
             self.stepper.parameters[name][...] = values
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin anew, everywhere or where options["reset_mask"] says.
+        """Start new episodes, in all environments or in those of options["reset_mask"]; return observations and info.
 
-        seed      environment i draws what one alone draws that is seeded with seed + i; or a list with one for each.
-                  Without it they go on drawing
-        options   what to begin with in place of what the task draws, by name: {"target": [0.5, 0, 0.3]}, for all or
-                  one for each of all environments
+        seed      environment i draws the numbers of a single one with seed + i; or a list with one seed for each.
+                  Without a seed the streams continue
+        options   values in place of drawn ones, by name: {"target": [0.5, 0, 0.3]}, one for all environments, or one
+                  for each
         """
         chosen = dict({} if options is None else checked_mapping("options", options, '{"q": q}'))
-        lanes = self._lanes(chosen.pop(MASK, None))
-        self._sow(lanes, self.np_random_seed if seed is None and not self._begun else seed)
+        lanes = self._lanes(chosen.pop(RESET_MASK, None))
+        self._seed_streams(lanes, self.np_random_seed if seed is None and not self._begun else seed)
         self._begin(lanes, chosen)
         self._begun = True
         scene = self._scene()
-        return self._observed(scene), self._told(scene)
+        return self._observed(scene), self._info(scene)
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Observations, rewards, whose episode has come to its end or lasted long enough, and what is told besides.
+        """Take one step; return observations, rewards, terminated, truncated and info.
 
-        What diverges, or is told to do what is no number, is at its end: info["diverged"] says so, and it is observed
-        where it was before.
+        A motion that diverges, or has an action that is not finite, terminates: info["diverged"] is True, and its last
+        finite state is observed.
         """
         if not self._begun:
             raise InputError("step before the first reset; call reset(seed=...) once")
         fresh = self._ended.copy()
-        self._move(self._asked(actions))
+        self._move(self._clipped_actions(actions))
         self._begin(np.flatnonzero(fresh), {})
         scene = self._scene()
         rewards = checked_rows("reward", self.task.reward(scene), (self.num_envs,))
@@ -126,46 +126,49 @@ class Environments(VectorEnv):  # type: ignore[misc]
         truncated = np.full(self.num_envs, self.max_episode_steps is not None) & (self._steps == self.max_episode_steps)
         rewards[fresh], terminated[fresh] = 0.0, False
         self._ended = terminated | truncated
-        return self._observed(scene), rewards, terminated, truncated, self._told(scene)
+        return self._observed(scene), rewards, terminated, truncated, self._info(scene)
 
     def render(self) -> None:
+        """Raise an InputError: environments have no pictures."""
         raise InputError(f"{self!r} has no pictures; expected render_mode=None")
 
     def _lanes(self, mask: Any) -> Array:
-        """The environments that are to be reset."""
+        """Return the indices of the environments to reset."""
         if mask is None:
             return np.arange(self.num_envs)
-        chosen = number_array(MASK, mask, bool)
+        chosen = number_array(RESET_MASK, mask, bool)
         if chosen.shape != (self.num_envs,):
-            raise InputError(f"{MASK} has shape {chosen.shape}; expected ({self.num_envs},), one for each environment")
+            raise InputError(
+                f"{RESET_MASK} has shape {chosen.shape}; expected ({self.num_envs},), one for each environment"
+            )
         if not self._begun:
-            raise InputError(f"{MASK} before the first reset; expected one of all before: call reset(seed=...) once")
+            raise InputError(f"{RESET_MASK} before the first reset; call reset(seed=...) once before")
         return np.flatnonzero(chosen)
 
-    def _sow(self, lanes: Array, seed: int | Sequence[int | None] | None) -> None:
+    def _seed_streams(self, lanes: Array, seed: int | Sequence[int | None] | None) -> None:
         if seed is None:
             return
         each = seed_list(seed, self.num_envs)
         if not np.ndim(seed):  # type: ignore[arg-type]
             super().reset(seed=each[0])
-        sown = {int(i): value for i in lanes if (value := each[i]) is not None}
-        self._streams.seed(np.array(list(sown), int), list(sown.values()))
+        seeds_by_lane = {int(i): value for i in lanes if (value := each[i]) is not None}
+        self._streams.seed(np.array(list(seeds_by_lane), int), list(seeds_by_lane.values()))
 
-    def _asked(self, actions: Any) -> Array:
-        """Actions in [-1, 1]; those that are no numbers are zero, and count as diverged."""
+    def _clipped_actions(self, actions: Any) -> Array:
+        """Return actions in [-1, 1]; those that are not finite become zero and count as diverged."""
         shape = self._action.shape
         array = checked_array("actions", actions, shape[1:], np.dtype(float), "in [-1, 1], for every motor")
         if array.shape != shape:
             raise InputError(f"actions have shape {array.shape}; expected {shape}, a row for every environment")
-        asked: Array = np.clip(np.asfortranarray(array), -1.0, 1.0)
-        self._diverged = ~every(np.isfinite(array))
-        asked[self._diverged] = 0.0
-        return asked
+        found: Array = np.clip(np.asfortranarray(array), -1.0, 1.0)
+        self._diverged = ~all_in_row(np.isfinite(array))
+        found[self._diverged] = 0.0
+        return found
 
     def _move(self, action: Array) -> None:
-        """One compiled step of all; those that diverge stay where they are.
+        """Take one compiled step of all; those that diverge keep their state.
 
-        States are kept by columns, along which NumPy goes several times as fast as along rows of a few joints.
+        States are kept column-major: NumPy is several times faster along columns than along rows of a few joints.
         """
         self._action = action
         self._tau = total = self.plant.torques(self._q, self._qd, action)
@@ -173,7 +176,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
             pushed = self.task.disturb(self._scene())
             total = total + checked_rows("disturb", pushed, self._qd.shape)
         q, qd, good = self.stepper.step(self._q, self._qd, total, threads=self.threads, raises=False)
-        good = good & every(np.abs(qd) < FASTEST) & ~self._diverged
+        good = good & all_in_row(np.abs(qd) < DIVERGED_SPEED) & ~self._diverged
         if self.plant.robot.loops:
             good &= self.plant.closable(q)
         if good.all():
@@ -185,7 +188,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._steps = self._steps + 1
 
     def _begin(self, lanes: Array, options: Mapping[str, Any]) -> None:
-        """Let episodes begin with what the task draws, or with what `options` have instead."""
+        """Start episodes with the values that the task draws, or those of `options`."""
         if not len(lanes):
             return
         draw = Draw(self.plant, self.task, self._streams, lanes, options)
@@ -193,7 +196,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         drawn.setdefault("qd", np.zeros((len(lanes), self.plant.robot.n)))
         for name in options:
             if name not in drawn:
-                raise unknown("option of reset", name, [*drawn, MASK])
+                raise unknown("option of reset", name, [*drawn, RESET_MASK])
             drawn[name] = draw.chosen(name, drawn[name])
         drawn = self._checked(drawn, len(lanes))
         for array, value in ((self._q, drawn.pop("q")), (self._qd, drawn.pop("qd"))):
@@ -207,7 +210,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
                 self.stepper.parameters[name][lanes] = value
 
     def _checked(self, drawn: Mapping[str, Any], count: int) -> dict[str, Array]:
-        """What a reset has drawn, if it is a row of numbers for each environment that a robot can begin with."""
+        """Return the values of a reset as rows for each environment; an InputError if an episode cannot start there."""
         robot, varied = self.plant.robot, self.task.varied
         for name in ("q", *varied, *self._given):
             if name not in drawn:
@@ -226,16 +229,16 @@ class Environments(VectorEnv):  # type: ignore[misc]
         return found
 
     def _check_beginning(self, q: Array) -> None:
-        """That robots are somewhere, and not where an episode would end at once."""
+        """Raise an InputError for start positions that are invalid or would end the episode at once."""
         robot = self.plant.robot
-        if said := unit_length_error(robot, "q of reset", q):
-            raise InputError(said)
+        if error := unit_length_error(robot, "q of reset", q):
+            raise InputError(error)
         if not (closed := self.plant.closable(q)).all():
             raise InputError(
                 f"reset begins at q = {q[closed.argmin()]}, where loops of {robot.name} cannot be closed; expected one "
                 "where they can, such as draw.positions() has"
             )
-        inside = self.plant.inside(q, SLACK)
+        inside = self.plant.inside(q, LIMIT_SLACK)
         if self.task.terminate is outside and not inside.all():
             raise InputError(
                 f"reset begins at q = {q[inside.argmin()]}, beyond limits of {robot.name}, where an episode ends at "
@@ -243,7 +246,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
             )
 
     def _scene(self) -> Scene:
-        """What the parts of the task see: the arrays themselves, which they may not change."""
+        """Return the state as a Scene for the functions of the task: read-only views."""
         q, qd, tau, action, steps, diverged = map(
             read_only, (self._q, self._qd, self._tau, self._action, self._steps, self._diverged)
         )
@@ -251,57 +254,62 @@ class Environments(VectorEnv):  # type: ignore[misc]
         return Scene(self.plant, self.task, q, qd, tau, action, steps, diverged, given)
 
     def _observed(self, scene: Scene) -> Array:
-        seen = number_array("observe", self.task.observe(scene)).copy("K")
-        if seen.dtype != np.float32:
-            with np.errstate(over="ignore"):  # what becomes infinite is told
-                seen = seen.astype(np.float32)
-        if seen.ndim != 2 or len(seen) != self.num_envs or self._width not in (None, seen.shape[1]):
+        found = number_array("observe", self.task.observe(scene)).copy("K")
+        if found.dtype != np.float32:
+            with np.errstate(over="ignore"):  # infinite numbers are reported below
+                found = found.astype(np.float32)
+        if found.ndim != 2 or len(found) != self.num_envs or self._width not in (None, found.shape[1]):
             wanted = "numbers)" if self._width is None else f"{self._width}), as at first"
-            raise InputError(f"observe has shape {seen.shape}; expected ({self.num_envs}, {wanted}")
-        check_finite_rows("observe", seen)
-        return seen
+            raise InputError(f"observe has shape {found.shape}; expected ({self.num_envs}, {wanted}")
+        check_finite_rows("observe", found)
+        return found
 
-    def _told(self, scene: Scene) -> dict[str, Any]:
-        """What is told besides, and, as Gymnasium has it, of whom it is: of all."""
-        told: dict[str, Any] = {"diverged": self._diverged.copy()}
+    def _info(self, scene: Scene) -> dict[str, Any]:
+        """Return info, with Gymnasium's masks of validity, which are True for all."""
+        info: dict[str, Any] = {"diverged": self._diverged.copy()}
         for name, value in checked_mapping("report", self.task.report(scene), '{"distance": scene.distance}').items():
-            if name in told or name.startswith("_"):
-                raise InputError(f"report gives {name!r}; expected a name of its own, without an underscore before it")
-            told[name] = found = np.array(number_array(f"{name!r} of report", value, object))
+            if name in info or name.startswith("_"):
+                raise InputError(f"report gives {name!r}; expected another name, without an underscore at its start")
+            info[name] = found = np.array(number_array(f"{name!r} of report", value, object))
             if found.shape[:1] != (self.num_envs,):
                 raise InputError(f"report gives {name!r} of shape {found.shape}; expected ({self.num_envs}, ...)")
-        return told | {f"_{name}": np.ones(self.num_envs, bool) for name in told}
+        return info | {f"_{name}": np.ones(self.num_envs, bool) for name in info}
 
 
 class Environment(gymnasium.Env):  # type: ignore[misc]
-    """One environment: `Environments` of one, without its first axis."""
+    """One environment: `Environments` of one, without the first axis."""
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium has it)
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as in Gymnasium)
 
-    def __init__(self, alone: Environments) -> None:
-        self.alone, self.task, self.plant = alone, alone.task, alone.plant
-        self.observation_space, self.action_space = alone.single_observation_space, alone.single_action_space
+    def __init__(self, environments: Environments) -> None:
+        self.vector, self.task, self.plant = environments, environments.task, environments.plant
+        self.observation_space, self.action_space = (
+            environments.single_observation_space,
+            environments.single_action_space,
+        )
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """As that of `Environments`; options are those of one."""
+        """Start a new episode, as `Environments.reset` with options of one; return observation and info."""
         if seed is not None:
             super().reset(seed=seed_list(seed, 1)[0])
-        seen, told = self.alone.reset(seed=seed, options=options)
-        return seen[0], _of_one(told)
+        observed, info = self.vector.reset(seed=seed, options=options)
+        return observed[0], _info_of_one(info)
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        asked = numbers("action", action, "expected one in [-1, 1] for every motor")
-        seen, rewards, terminated, truncated, told = self.alone.step(asked[None])
-        self.alone._ended[:] = False  # who alone comes to an end waits for a reset
-        return seen[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _of_one(told)
+        """Take one step; return observation, reward, terminated, truncated and info."""
+        found = numbers("action", action, "expected one in [-1, 1] for every motor")
+        observed, rewards, terminated, truncated, info = self.vector.step(found[None])
+        self.vector._ended[:] = False  # a single environment waits for a reset
+        return observed[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _info_of_one(info)
 
     def render(self) -> None:
-        self.alone.render()
+        """Raise an InputError: environments have no pictures."""
+        self.vector.render()
 
 
-def _of_one(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the first axis; numbers are Python's, as Gymnasium batches no others."""
-    own = {name: value[0] for name, value in told.items() if not name.startswith("_")}
+def _info_of_one(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return info without the first axis; numbers are Python's, as Gymnasium requires for batches."""
+    own = {name: value[0] for name, value in info.items() if not name.startswith("_")}
     return {name: value if np.ndim(value) else value.item() for name, value in own.items()}

@@ -1,4 +1,4 @@
-"""What a user gives, looked at before it is used: numbers of a task, what its parts return, seeds."""
+"""Checks of input from users: numbers of a task, results of its functions, seeds."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from armwright.algebra import Array
 from armwright.arrays import masked, whole_number
 from armwright.errors import InputError
 
-KINDS: dict[type, tuple[str, str]] = {
+ARRAY_KINDS: dict[type, tuple[str, str]] = {
     bool: ("b", "True or False"),
     float: ("fiub", "numbers"),
     object: ("fiubcUS", "numbers, True or False, or text"),
 }
-"""What may stand in an array that is to hold these."""
+"""Kinds of NumPy arrays accepted for each type, and their name in errors."""
 
-FROM_ZERO = ("mass", "viscous", "coulomb", "armature")
+NON_NEGATIVE_PARAMETERS = ("mass", "viscous", "coulomb", "armature")
 """Parameters of a robot that are never negative."""
 
 
-def check_number(name: str, value: object, good: Callable[[float], bool], wanted: str) -> None:
-    """Refuse what is no finite number, or not one of those that are wanted."""
+def check_number(name: str, value: object, good: Callable[[float], bool], expected: str) -> None:
+    """Raise an InputError unless the value is a finite number for which `good` is true."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not math.isfinite(value) or not good(value):  # type: ignore[arg-type]
-        raise InputError(f"{name} = {value!r}: expected {wanted}")
+        raise InputError(f"{name} = {value!r}: expected {expected}")
 
 
 def check_share(name: str, value: object) -> None:
+    """Raise an InputError unless the value is above 0 and up to 1."""
     check_number(name, value, lambda x: 0 < x <= 1, "a share of the ranges of the joints, more than 0 and up to 1")
 
 
 def number_array(name: str, value: object, dtype: type = float) -> Array:
-    """What is given as an array, if it holds what is asked for: no text, complex number or masked entry."""
-    kinds, wanted = KINDS[dtype]
+    """Return the value as an array of numbers (or of `dtype`); an InputError for text, complex or masked entries."""
+    kinds, wanted = ARRAY_KINDS[dtype]
     try:
         found = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -49,7 +50,7 @@ def number_array(name: str, value: object, dtype: type = float) -> Array:
 
 
 def check_finite_rows(name: str, found: Array) -> None:
-    """Refuse rows of which one is nan or infinite."""
+    """Raise an InputError if an entry is nan or infinite; it names the row."""
     if not np.isfinite(found).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(found))[0])
         raise InputError(
@@ -59,7 +60,7 @@ def check_finite_rows(name: str, found: Array) -> None:
 
 
 def checked_rows(name: str, value: object, shape: tuple[int, ...], dtype: type = float) -> Array:
-    """A copy of what is given, one row for each environment, all of it finite."""
+    """Return a copy of the value with one row for each environment; an InputError unless all is finite."""
     found: Array = np.array(number_array(name, value, dtype), dtype)
     if found.shape != shape:
         raise InputError(f"{name} has shape {found.shape}; expected {shape}, a row for each environment")
@@ -69,28 +70,28 @@ def checked_rows(name: str, value: object, shape: tuple[int, ...], dtype: type =
 
 
 def checked_mapping(name: str, value: object, example: str) -> Mapping[str, Any]:
-    """What is given, if it has names."""
+    """Return the value if it is a mapping from names; else raise an InputError."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InputError(f"{name} is {value!r}; expected arrays by name, such as {example}")
     return value
 
 
 def check_parameter(name: str, value: Array) -> None:
-    """Refuse parameters that no robot has."""
+    """Raise an InputError for values that a parameter of a robot cannot have."""
     field = name.rpartition(".")[2]
-    if field in FROM_ZERO and (value < 0).any():
+    if field in NON_NEGATIVE_PARAMETERS and (value < 0).any():
         raise InputError(f"reset gives {name!r} of {value.min():g}; expected zero or more everywhere")
     if field == "inertia":
-        least = np.linalg.eigvalsh(value[:, [[0, 3, 4], [3, 1, 5], [4, 5, 2]]])[:, 0]
-        if (least < -1e-9 * np.abs(value).max(axis=1)).any():
+        smallest = np.linalg.eigvalsh(value[:, [[0, 3, 4], [3, 1, 5], [4, 5, 2]]])[:, 0]
+        if (smallest < -1e-9 * np.abs(value).max(axis=1)).any():
             raise InputError(
-                f"reset gives {name!r} with a principal moment of {least.min():g}; expected zero or more, of xx, yy, "
-                "zz, xy, xz, yz"
+                f"reset gives {name!r} with a principal moment of {smallest.min():g}; expected zero or more, from xx, "
+                "yy, zz, xy, xz, yz"
             )
 
 
 def seed_list(seed: object, count: int) -> list[int | None]:
-    """A seed for each environment, None for those that go on drawing: seed + i, or the i-th of a list."""
+    """Return a seed for each environment: seed + i, or the i-th of a list; None continues a stream."""
     if isinstance(seed, Integral):
         first = whole_number("seed", seed, 0)
         return [first + i for i in range(count)]

@@ -1,4 +1,4 @@
-"""How environments are made: from a robot, a task and a few numbers, or by the names that Gymnasium knows."""
+"""Make environments from a robot, a task and a few numbers, or by the names registered in Gymnasium."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from armwright.errors import InputError, unknown
 from armwright.learn.gym.environments import Environment, Environments
 from armwright.learn.gym.input_checks import check_number
 from armwright.learn.gym.robot_plant import Plant
-from armwright.learn.gym.task import Hold, Reach, Task, Track
+from armwright.learn.gym.standard_tasks import Hold, Reach, Track
+from armwright.learn.gym.task import Task
 from armwright.load import load
 from armwright.robot import Robot
 
 Made = TypeVar("Made", Environment, Environments)
 
-STEPS = 100
-"""Of an episode, where nothing else is said."""
+DEFAULT_EPISODE_STEPS = 100
 
 
 def vector(
@@ -33,26 +33,26 @@ def vector(
     dt: float = 0.04,
     substeps: int | None = None,
     response: float = 0.1,
-    max_episode_steps: int | None = STEPS,
+    max_episode_steps: int | None = DEFAULT_EPISODE_STEPS,
     threads: int = 1,
     seed: int | None = None,
     render_mode: None = None,
 ) -> Environments:
-    """Many environments in one: a `gymnasium.vector.VectorEnv` that takes them all through one compiled step.
+    """Make many environments: a `gymnasium.vector.VectorEnv` that steps all of them in one compiled call.
 
     robot      a robot, the name of a packaged one, or a file
-    task       `Reach()` by default; `Track`, `Hold`, or a `Task` of your own
-    action     what numbers in [-1, 1] are: "velocity", as shares of the speeds of the joints; "position", of their
-               ranges; "torque", of what the motors give
+    task       `Reach()` by default; `Track`, `Hold`, or a custom `Task`
+    action     the meaning of actions in [-1, 1]: "velocity", a share of the joint speeds; "position", of the joint
+               ranges; "torque", of the motor torques
     dt         seconds from one action to the next
-    substeps   steps of RK4 in this time; by default four or more, of 10 ms at most, or as many as friction asks for
-    response   seconds in which velocities follow actions, twice of which for positions
+    substeps   steps of RK4 in this time; by default at least four, of at most 10 ms, more if friction requires
+    response   time constant with which velocities follow actions, s; twice that for positions
     max_episode_steps  after which an episode is truncated; None for never
-    threads    the result does not depend on it
-    seed       of the first reset, if that has none
+    threads    results do not depend on it
+    seed       seed of the first reset, if that has none
     """
     if render_mode is not None:
-        raise InputError(f"render_mode = {render_mode!r}: there are no pictures of environments; expected None")
+        raise InputError(f"render_mode = {render_mode!r}: environments have no pictures; expected None")
     task = Reach() if task is None else task
     if not isinstance(task, Task):
         raise InputError(f"task is {task!r}; expected a Task, such as Reach()")
@@ -82,9 +82,9 @@ def single(
     max_episode_steps: int | None = None,
     **options: Any,
 ) -> Environment:
-    """One environment, a `gymnasium.Env`; options are those of `vector`. It lasts until its task ends it.
+    """Make one environment, a `gymnasium.Env`; options are those of `vector`. An episode lasts until its task ends it.
 
-    `gymnasium.make` puts a limit of 100 steps around it.
+    `gymnasium.make` adds a limit of 100 steps.
     """
     return Environment(vector(robot, task, 1, max_episode_steps=max_episode_steps, **options))
 
@@ -92,7 +92,7 @@ def single(
 def named(
     make: Callable[..., Made], kind: type[Reach | Track | Hold], *, task: Task | None = None, **options: Any
 ) -> Made:
-    """An environment with a task of this kind, whose fields may stand among the options."""
+    """Make an environment with a task of this kind; options may include the fields of the task."""
     own = {field.name: options.pop(field.name) for field in fields(kind) if field.name in options}
     if task is not None and not isinstance(task, kind):
         raise InputError(f"task is {task!r}; expected {kind.__name__}(...), or its parts one by one")

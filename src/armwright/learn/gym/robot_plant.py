@@ -1,4 +1,4 @@
-"""A robot as an environment drives it: its ranges and motors, what an action makes of them, and its compiled step."""
+"""The plant of an environment: a robot with its ranges and motors, and the torques that follow from actions."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from armwright.robot import Robot
 from armwright.simulation.plan import with_smooth_friction
 
 ACTIONS = ("velocity", "position", "torque")
-"""What an action in [-1, 1] is a share of: the speed of a joint, its range, or what its motor can do."""
+"""An action in [-1, 1] is a share of the speed of a joint, of its range, or of its motor torque."""
 
-USUAL_SPEED = {True: 0.5, False: 2.0}
+DEFAULT_SPEED = {True: 0.5, False: 2.0}
 """m/s of a prismatic joint, rad/s of another, where a robot has no limit."""
-USUAL_ACCELERATION = 10.0
-"""rad/s^2 or m/s^2 that a motor of unknown strength gives beside twice what gravity wants."""
-USUAL_RANGE = {True: 0.5, False: math.pi}
-"""m and rad to both sides of zero where positions of a joint without limits are drawn."""
-SMOOTH = 0.1
-"""rad/s or m/s within which dry friction rounds off: more than in a simulation, which may take shorter steps."""
-STABLE = 2.0
-"""How many times of the fastest decay a step of RK4 may last (it is unstable from 2.78 on)."""
-LEAST_SUBSTEPS, MOST_SUBSTEPS = 4, 1000
-LONGEST = 0.01
-"""Seconds that a step of RK4 lasts at most: in 50 ms an arm in fast motion is lost."""
-SAMPLES = 64
-"""Positions at which it is looked up, once, what a robot has to do with."""
+DEFAULT_ACCELERATION = 10.0
+"""Acceleration, rad/s^2 or m/s^2, of a motor of unknown torque, added to twice the gravity torque."""
+DEFAULT_RANGE = {True: 0.5, False: math.pi}
+"""Half the range, m or rad, in which positions of a joint without limits are drawn."""
+FRICTION_SMOOTHING = 0.1
+"""Speed, rad/s or m/s, below which dry friction is smoothed; a simulation takes less, with shorter steps."""
+MAX_DECAY_STEP = 2.0
+"""Largest step of RK4, in time constants of the fastest decay (it is unstable from 2.78 on)."""
+MIN_SUBSTEPS, MAX_SUBSTEPS = 4, 1000
+MAX_SUBSTEP = 0.01
+"""Longest step of RK4, s: with 50 ms a fast motion diverges."""
+SAMPLED_POSITIONS = 64
+"""Positions at which inertia, gravity and size of a robot are computed once."""
 
 
 @dataclass(frozen=True)
 class Plant:
-    """A robot, the frame that is its tip, what actions are, how often there are some, and how fast it follows them."""
+    """A robot, its tip frame, the meaning of actions, the time between them, and the time constant of the response."""
 
     robot: Robot
     frame: str | None = None
@@ -67,93 +67,94 @@ class Plant:
         turned = bool(without) and self.action != "torque"
         if not falls and not turned:
             return
-        said = [f"no motor moves {listed(without)} as action={self.action!r} asks for"] if turned else []
-        wanted = ["action='torque'"] if turned else []
+        problems = [f"no motor moves {listed(without)} as action={self.action!r} requires"] if turned else []
+        expected = ["action='torque'"] if turned else []
         if falls:
-            said.append("its base floats and would fall")
-            wanted.append("a robot on a fixed base or one without weight: with_gravity([0, 0, 0])")
-        raise InputError(f"{self.robot.name}: {', and '.join(said)}; expected {', and '.join(wanted)}")
+            problems.append("its base floats and would fall")
+            expected.append("a robot on a fixed base or one without weight: with_gravity([0, 0, 0])")
+        raise InputError(f"{self.robot.name}: {', and '.join(problems)}; expected {', and '.join(expected)}")
 
     @cached_property
     def floating(self) -> bool:
+        """True if the base is free."""
         return any(joint.kind == "free" for joint in self.robot.joints)
 
     @cached_property
     def motors(self) -> Array:
-        """Which joints have one; an action has an entry for each."""
+        """Indices of the joints with motors; an action has an entry for each."""
         return np.flatnonzero([_driven(joint) for joint in self.robot.joints])
 
     @cached_property
     def single(self) -> Array | slice:
-        """Which joints have one entry of q."""
+        """The joints with one entry of q."""
         if not self.robot.balls:
             return slice(None)
         return np.flatnonzero([joint.kind not in FREEDOMS_OF_KIND for joint in self.robot.joints])
 
     @cached_property
     def entries(self) -> Array | slice:
-        """The entries of q of these."""
+        """The entries of q of the single joints."""
         return np.array(self.robot.entries, int)[self.single] if self.robot.balls else slice(None)
 
     @cached_property
     def limits(self) -> Array:
-        """Where these may be, (2, single), infinite where they have no limits."""
+        """Position limits of the single joints, (2, single); infinite where there are none."""
         every_joint = np.array([joint.limits or (-math.inf, math.inf) for joint in self.robot.joints])
         found: Array = every_joint[self.single].T
         return found
 
     @cached_property
     def span(self) -> Array:
-        """From where to where their positions are drawn, (2, single)."""
-        usual = np.array([USUAL_RANGE[joint.prismatic] for joint in self.robot.joints])[self.single]
+        """The ranges in which positions of the single joints are drawn, (2, single)."""
+        usual = np.array([DEFAULT_RANGE[joint.prismatic] for joint in self.robot.joints])[self.single]
         low, high = self.limits
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * usual, -usual))
         return np.stack([low, np.where(np.isfinite(high), high, low + 2 * usual)])
 
     @cached_property
     def speed(self) -> Array:
-        """The most that is asked of its joints, (n,)."""
-        return np.array([_finite(joint.max_velocity, USUAL_SPEED[joint.prismatic]) for joint in self.robot.joints])
+        """The largest joint speeds of actions, (n,)."""
+        return np.array([_finite(joint.max_velocity, DEFAULT_SPEED[joint.prismatic]) for joint in self.robot.joints])
 
     @cached_property
     def strength(self) -> Array:
-        """The most that its motors give, (n,); zero where there is none."""
+        """The largest motor torques, (n,); zero for joints without motors."""
         joints = self.robot.joints
         known = np.array([_finite(joint.max_torque, math.nan) if _driven(joint) else 0.0 for joint in joints])
         if len(unsaid := np.flatnonzero(np.isnan(known))):
             inertia = np.abs(np.diagonal(self.robot.mass_matrix(self.samples), axis1=-2, axis2=-1)).max(axis=0)
             gravity = np.abs(self.robot.gravity_torque(self.samples)).max(axis=0)
-            known[unsaid] = (2 * gravity + USUAL_ACCELERATION * inertia)[unsaid]
+            known[unsaid] = (2 * gravity + DEFAULT_ACCELERATION * inertia)[unsaid]
             warnings.warn(
-                f"{self.robot.name} does not say how strong its motors are: taken is "
-                f"{listed([f'{known[i]:.3g} for {joints[i].name}' for i in unsaid])}, twice what gravity wants and "
-                f"{USUAL_ACCELERATION:g} rad/s^2 or m/s^2; with_limits(torque=...) says otherwise",
+                f"{self.robot.name} has no motor torques; assumed are "
+                f"{listed([f'{known[i]:.3g} for {joints[i].name}' for i in unsaid])}, twice the gravity torque and "
+                f"{DEFAULT_ACCELERATION:g} rad/s^2 or m/s^2; give others by with_limits(torque=...)",
                 LimitWarning,
-                stacklevel=5,  # who calls `vector`
+                stacklevel=5,  # the caller of `vector`
             )
         return known
 
     @cached_property
     def samples(self) -> Array:
-        """Positions anywhere in the ranges, always the same ones."""
-        q = self.positions(Streams(range(SAMPLES)).unit(np.arange(SAMPLES), self.numbers))
+        """Fixed positions spread over the ranges, (k, nq)."""
+        q = self.positions(Streams(range(SAMPLED_POSITIONS)).unit(np.arange(SAMPLED_POSITIONS), self.numbers))
         return q[self.closed(q)]
 
     @cached_property
     def size(self) -> float:
-        """How far apart two places of the tip may be, about."""
+        """The approximate diameter of the workspace, m."""
         tips = self.tip(self.samples)
         return float(np.nanmax(np.linalg.norm(tips[:, None] - tips, axis=-1))) or 1.0
 
     @property
     def numbers(self) -> int:
-        """How many numbers in [0, 1) a position is made of."""
+        """The count of random numbers from which a position is made."""
         return len(self.span[0]) + 4 * len(self.robot.balls)
 
     def positions(self, unit: Array, share: float = 1.0) -> Array:
-        """Positions (states, nq) made of numbers in [0, 1): in the middle `share` of every range, balls turned anyhow.
+        """Return positions (states, nq) from numbers in [0, 1): joints in the middle `share` of their ranges.
 
-        A base stays where it is.
+        Ball joints are rotated arbitrarily; a base keeps its place.
         """
         q = np.tile(self.robot.neutral, (len(unit), 1))
         low, high = self.span
@@ -164,42 +165,42 @@ class Plant:
         return self.robot.unit(q) if balls else q
 
     def tip(self, q: Array) -> Array:
-        """Where the tip is, (states, 3); nan where a loop cannot be closed."""
-        return _where_it_can(self._pose, q)[:, :3, 3]
+        """Return the positions of the tip, (states, 3); nan where a loop cannot be closed."""
+        return _nan_where_undefined(self._pose, q)[:, :3, 3]
 
     def closed(self, q: Array) -> Array:
-        """Where all loops close."""
+        """Return True where all loops close; an InputError for loops held by forces."""
         if not self.robot.loops:
             return np.ones(len(q), bool)
-        if held := [loop.name for loop in self.robot.loops if not loop.dependent]:
+        if by_forces := [loop.name for loop in self.robot.loops if not loop.dependent]:
             raise InputError(
-                f"forces hold {listed(held)} of {self.robot.name}, and positions that are drawn would not keep them "
-                "closed; expected reset=..., which draws ones that do, and limits of torque"
+                f"forces close {listed(by_forces)} of {self.robot.name}, and random positions would not keep them "
+                "closed; expected reset=... with positions that do"
             )
         return self.closable(q)
 
     def closable(self, q: Array) -> Array:
-        """Where the joints that depend on others can be where their loops want them."""
+        """Return True where the loops can be closed by their dependent joints."""
         if not any(loop.dependent for loop in self.robot.loops):
             return np.ones(len(q), bool)
         good: Array = self._places(q, raises=False)[1]
         return good
 
-    def way(self, q: Array, to: Array) -> Array:
-        """The way (states, n) from one position to another."""
+    def displacement(self, q: Array, to: Array) -> Array:
+        """Return the displacement (states, n) from one position to another."""
         return self.robot.difference(q, to) if self.robot.balls else to - q
 
     def inside(self, q: Array, slack: float = 0.0) -> Array:
-        """Whether all joints are within their limits, or not further beyond than a share of their range."""
+        """Return True where all joints are within their limits, extended by the part `slack` of their ranges."""
         beyond = slack * (self.span[1] - self.span[0])
         x = q[:, self.entries]
-        return every((x >= self.limits[0] - beyond) & (x <= self.limits[1] + beyond))
+        return all_in_row((x >= self.limits[0] - beyond) & (x <= self.limits[1] + beyond))
 
     def torques(self, q: Array, qd: Array, action: Array) -> Array:
-        """What the motors do in states (states, n) until the next action, for actions (states, motors) in [-1, 1].
+        """Return the motor torques (states, n) until the next action, for actions (states, motors) in [-1, 1].
 
-        Where these are velocities or positions, qd is to approach v as exp(-t / response). The torques are those of the
-        accelerations that lead there, halfway: held for the whole step, they err by its square only.
+        For velocities and positions, qd approaches the requested v as exp(-t / response). The torques are those of the
+        required accelerations at half the step, so that the error of constant torques is of second order.
         """
         if self.action == "torque":
             tau = np.zeros_like(qd)
@@ -209,11 +210,11 @@ class Plant:
         half = self.dt / 2
         halfway, meanwhile = qd + half * qdd, half * (qd + half / 2 * qdd)
         q = self.robot.integrate(q, meanwhile) if self.robot.balls else q + meanwhile
-        tau = _where_it_can(self._inverse, q, halfway, qdd)
+        tau = _nan_where_undefined(self._inverse, q, halfway, qdd)
         return np.clip(tau, -self.strength, self.strength)
 
     def _velocities(self, q: Array, action: Array) -> Array:
-        """What actions ask for: to come to rest at a position, or to go on; but never into a limit."""
+        """Return the velocities requested by actions, reduced near the limits of the joints."""
         slow = 4 * self.response  # x'' = (v - x') / response and v = -x / slow: critically damped
         x = q[:, self.entries]
         if self.action == "velocity":
@@ -226,26 +227,26 @@ class Plant:
 
     @cached_property
     def substeps(self) -> int:
-        """Steps of RK4 from one action to the next: short ones, or shorter if the fastest decay by friction asks."""
-        least = max(LEAST_SUBSTEPS, math.ceil(self.dt / LONGEST - 1e-6))
+        """The number of RK4 steps from one action to the next; friction with a fast decay requires more."""
+        smallest = max(MIN_SUBSTEPS, math.ceil(self.dt / MAX_SUBSTEP - 1e-6))
         if not any(row.viscous or row.coulomb for row in self._smooth.rows):
-            return least
-        q, n, crawl = self.samples[:8], self.robot.n, 1e-3 * SMOOTH
-        ways = np.broadcast_to(crawl * np.eye(n)[:, None], (n, len(q), n))
-        forward, back = (self._inverse(np.broadcast_to(q, (n, *q.shape)), way, 0 * way) for way in (ways, -ways))
+            return smallest
+        q, n, crawl = self.samples[:8], self.robot.n, 1e-3 * FRICTION_SMOOTHING
+        speeds = np.broadcast_to(crawl * np.eye(n)[:, None], (n, len(q), n))
+        forward, back = (self._inverse(np.broadcast_to(q, (n, *q.shape)), qd, 0 * qd) for qd in (speeds, -speeds))
         damping = np.moveaxis(forward - back, 0, -1) / (2 * crawl)
         decay = np.linalg.eigvals(np.linalg.solve(self.robot.mass_matrix(q), damping))
-        wanted = math.ceil(self.dt * float(np.abs(decay).max()) / STABLE)
-        if wanted > MOST_SUBSTEPS:
+        required = math.ceil(self.dt * float(np.abs(decay).max()) / MAX_DECAY_STEP)
+        if required > MAX_SUBSTEPS:
             raise InputError(
-                f"friction brings {self.robot.name} to rest so fast that {self.dt:g} s would take {wanted} substeps; "
+                f"friction brings {self.robot.name} to rest so fast that {self.dt:g} s would take {required} substeps; "
                 "expected a shorter dt, substeps=..., or less friction: with_friction(...)"
             )
-        return max(least, wanted)
+        return max(smallest, required)
 
     @cached_property
     def _smooth(self) -> Robot:
-        return with_smooth_friction(self.robot, SMOOTH)
+        return with_smooth_friction(self.robot, FRICTION_SMOOTHING)
 
     @cached_property
     def _pose(self) -> Function:
@@ -260,13 +261,13 @@ class Plant:
         return compile_function(self._smooth, "inverse_dynamics")
 
 
-def every(entries: Array) -> Array:
-    """Whether all of a row are true; in the commonest case, all of all, this is found much faster."""
+def all_in_row(entries: Array) -> Array:
+    """Return True for rows with all entries true; fastest in the common case that all are."""
     return np.ones(len(entries), bool) if entries.all() else np.asarray(entries.all(axis=1))
 
 
-def _where_it_can(function: Function, *state: Array) -> Array:
-    """What a function gives, nan in states where it gives nothing."""
+def _nan_where_undefined(function: Function, *state: Array) -> Array:
+    """Return the values of a function, nan in states where it has none."""
     try:
         return function(*state)
     except ArmwrightError:
@@ -274,7 +275,7 @@ def _where_it_can(function: Function, *state: Array) -> Array:
 
 
 def _driven(joint: JointModel) -> bool:
-    """Whether a motor moves it: not a free base, nor a joint whose largest torque is zero."""
+    """Return True if a motor drives the joint: not for a free base or a largest torque of zero."""
     return joint.kind != "free" and joint.max_torque != 0
 
 
