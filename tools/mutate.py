@@ -140,6 +140,76 @@ ROOMS: dict[str, Room] = {
             "layout.py": "one_simulation simulate",
         },
     ),
+    "robot": Room(
+        8,
+        {
+            "robot/*": "robot change kinematics",
+            "mechanism.py": "agreement laws trees",
+            "algebra.py": "agreement laws scalars",
+            "manifold.py": "manifold floating",
+        },
+    ),
+    "kinematics": Room(6, {"kinematics/contacts.py": "contacts", "kinematics/*": "kinematics named_frames"}),
+    "trajectory": Room(
+        8,
+        {
+            "trajectory/most_payload.py": "most_payload",
+            "trajectory/time_optimal.py": "time_optimal",
+            "trajectory/path_speed.py": "time_optimal",
+            "trajectory/paths.py": "time_optimal",
+            "trajectory/joint_limits.py": "time_optimal",
+            "trajectory/*": "trajectory time_optimal",
+        },
+    ),
+    "identify": Room(6, {"identify/*": "identify"}),
+    "sizing": Room(8, {"actuators/*": "actuators sizing", "sizing/*": "sizing"}),
+    "sweep": Room(
+        8,
+        {
+            "sweep/global_sensitivity.py": "sensitivity",
+            "sweep/*": "sweep sweep_drives sweep_motions sweep_folders sweep_measures",
+        },
+    ),
+    "scenario": Room(6, {"scenario/*": "scenario phases"}),
+    "check": Room(8, {"check/*": "check check_shapes"}),
+    "learn": Room(4, {"learn/gym/*": "gym", "learn/*": "learn_torch learn_jax"}),
+    "pages": Room(
+        8,
+        {
+            "pages/viewer/*": "viewer",
+            "pages/plots/*": "plots",
+            "pages/scene/*": "scene visuals plots",
+            "pages/report/*": "pages run_page",
+            "pages/*": "pages plots run_page",
+            "notebook.py": "plots",
+        },
+    ),
+    "cli": Room(6, {"schema.py": "schema", "cli/*": "cli screen newcomer", "__main__.py": "cli interrupt"}),
+    "study": Room(
+        6,
+        {
+            "study/papers/*.py": "verdicts",
+            "study/peers/*": "peers agreement",
+            "study/operation_counts.py": "counts",
+            "study/published.py": "counts",
+            "study/*": "peers cli",
+        },
+    ),
+    "tools": Room(
+        6,
+        {
+            "files.py": "files",
+            "arrays.py": "number_arguments robot",
+            "names.py": "names",
+            "draws.py": "draws noise",
+            "progress.py": "progress",
+            "registry.py": "extensions backends",
+            "extensions.py": "extensions",
+            "errors.py": "bare_errors",
+            "lazy.py": "fork",
+            "interrupts.py": "interrupt",
+        },
+    ),
 }
 
 BRACKETS = "brackets around a number that need none change nothing"

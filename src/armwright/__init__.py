@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         UnreachableError,
     )
     from armwright.export import export
+    from armwright.extensions import register
     from armwright.formulations import formulations
     from armwright.function import compile  # noqa: A004
     from armwright.graph import OperationCount
@@ -69,6 +70,7 @@ __all__ = [
     "open_study",
     "problems",
     "random_robot",
+    "register",
     "robots",
     "simulate",
     "simulate_batch",
@@ -85,6 +87,7 @@ _ROOMS = {
     "draws": ["draws"],
     "errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
     "export": ["export"],
+    "extensions": ["register"],
     "formulations": ["formulations"],
     "function": ["compile"],
     "graph": ["OperationCount"],
