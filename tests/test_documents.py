@@ -51,7 +51,7 @@ def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
             assert parse(block, "puma560").robot.name == "puma560"
             continue
         if "[[motion]]" in block:  # a question of sizing
-            assert sizing.request.parse(block)["motions"]
+            assert sizing.sizing_file.parse(block)["motions"]
             continue
         if "[[motor]]" in block:
             assert sizing.catalogue.parse(block).motors

@@ -370,7 +370,7 @@ def test_a_floating_base_has_no_motor_and_must_not_fall() -> None:
 
 def test_motors_of_unknown_strength_hold_the_robot_and_are_told() -> None:
     arm = aw.load("rr")
-    with pytest.warns(LimitWarning, match=r"rr does not say how strong .* for .*with_limits"):
+    with pytest.warns(LimitWarning, match=r"rr has no motor torques.* for .*with_limits"):
         envs = vector(arm, Hold(push=0.0), 20, seed=0)
     assert (np.abs(arm.gravity_torque(envs.plant.samples)) < envs.plant.strength).all()
     envs.reset()

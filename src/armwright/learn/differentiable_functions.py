@@ -190,6 +190,7 @@ def checked_robot(robot: object, what: str) -> Robot:
 
 
 def gradient_overflow(function: DifferentiableFunction) -> InputError:
+    """Return the error of a gradient that overflows."""
     return InputError(f"the gradient of {function.name} overflows; check the size of the input")
 
 

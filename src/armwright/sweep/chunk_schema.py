@@ -57,7 +57,7 @@ def _joint_columns(name: str, robot: Robot) -> list[str]:
 
 @dataclass(frozen=True)
 class ExpectedFiles:
-    """What the files of the chunks of a study must have."""
+    """The columns and rows that the files of a study must have."""
 
     manifest: Manifest
     columns: dict[bool, tuple[str, ...]]

@@ -30,7 +30,7 @@ MAX_ROBOT_BYTES = 256 << 10
 MAX_NESTING = 32
 
 KEYS_OF_ROBOT = ("name", "robot", "payload", "gravity", "actuators", "target")
-"""Keys of a study that its identity leaves out or has in the robot."""
+"""Keys of a study that are not in its identity, or are there in the robot."""
 
 TABLE_KEYS = ("vary", "design", "want", "payload", "integrator", "trajectory", "torque", "actuators")
 STUDY_TYPES: Mapping[str, tuple[type, ...]] = {
