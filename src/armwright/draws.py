@@ -24,6 +24,8 @@ from armwright.arrays import numbers as checked
 from armwright.arrays import whole_number
 from armwright.errors import InputError
 
+__all__ = ["Draw", "Draws", "draws"]
+
 PHILOX_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 PHILOX_WEYL = (0x9E3779B9, 0xBB67AE85)
 PHILOX_ROUNDS = 10

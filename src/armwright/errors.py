@@ -6,6 +6,30 @@ from typing import Any
 
 from armwright.names import shown_lines
 
+__all__ = [
+    "ArmwrightError",
+    "ArmwrightWarning",
+    "CacheWarning",
+    "ClusterWarning",
+    "InfeasibleError",
+    "InputError",
+    "Interrupted",
+    "LimitWarning",
+    "LockedWarning",
+    "ModelError",
+    "ModelWarning",
+    "PublishedWarning",
+    "SimulationError",
+    "SimulationWarning",
+    "SingularError",
+    "SlowWarning",
+    "TipWarning",
+    "TooLargeError",
+    "UnknownNameError",
+    "UnreachableError",
+    "VisualWarning",
+]
+
 
 class ArmwrightError(Exception):
     """The root of all errors that armwright raises.

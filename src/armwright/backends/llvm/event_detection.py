@@ -9,18 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from armwright.backends.event_search import AFTER_STEP_START, BISECTION_PERIOD, MAX_EVENT_GUESSES
 from armwright.backends.interface import ENDED_BY_EVENT, EVENT_NOT_FINITE, EventProgram
 from armwright.backends.llvm.block import Lanes
 from armwright.backends.llvm.event_subdivision import HIGH, LOW, EventSubdivision
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
-
-HALVINGS = 4
-"""One guess in so many halves the bracket."""
-
-MOST_GUESSES = 200
-JUST_AFTER = 2.0**-20
-"""The share of a step after which an event that was zero at its start has a sign."""
 
 
 class EventDetection(EventSubdivision):
@@ -129,7 +123,7 @@ class EventDetection(EventSubdivision):
             some = self.either(some, self.true("oeq", self.load("%before", e), "zeroinitializer"))
         self.put(f"br i1 {self.any(self.both(some, going))}, label %{just}, label %{known}")
         self.block.label(just)
-        self.again(time, self.of("fmul", length, self.t.splat(JUST_AFTER)), "%guessed")
+        self.again(time, self.of("fmul", length, self.t.splat(AFTER_STEP_START)), "%guessed")
         self.block.on(known)
 
     def _narrow(self, time: str, length: str, hit: str, width: str) -> None:
@@ -143,11 +137,11 @@ class EventDetection(EventSubdivision):
         low, high, f_low, f_high, side = (self.load("%bracket", k) for k in range(5))
         gap = self.of("fsub", high, low)
         wide = self.both(hit, self.true("ogt", gap, width))
-        few = self.let(f"icmp slt i64 %{loop}.i, {MOST_GUESSES}")
+        few = self.let(f"icmp slt i64 %{loop}.i, {MAX_EVENT_GUESSES}")
         self.put(f"br i1 {self.let(f'and i1 {few}, {self.any(wide)}')}, label %{guess}, label %{out}")
         block.label(guess)
         secant = self.of("fdiv", self.of("fmul", f_high, gap), self.of("fsub", f_high, f_low))
-        turn = self.let(f"icmp eq i64 {self.let(f'urem i64 %{loop}.i, {HALVINGS}')}, {HALVINGS - 1}")
+        turn = self.let(f"icmp eq i64 {self.let(f'urem i64 %{loop}.i, {BISECTION_PERIOD}')}, {BISECTION_PERIOD - 1}")
         half = self.of("fmul", gap, t.splat(0.5))
         back = self.let(f"select i1 {turn}, {t.vector} {half}, {t.vector} {secant}")
         little = self.of("fmul", width, t.splat(0.5))

@@ -10,21 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+from armwright.backends.event_search import MAX_EVENT_PIECES, MIN_EVENT_PIECE
 from armwright.backends.llvm.stages import Stages
 from armwright.integrate.events import (
     JUST_INSIDE,
     JUST_INSIDE_COARSE,
     MAX_CUBIC_DEVIATION,
-    MAX_EVENT_INTERVALS,
     THIRD,
     ZERO_DISTANCE_RATIO,
 )
-
-SMALLEST_PIECE = 1 / (3 * MAX_EVENT_INTERVALS)
-"""The share of a step that is not divided."""
-
-MOST_LOOKS = 6 * MAX_EVENT_INTERVALS
-"""Pieces tried in a step: each of the smallest, and as many that were too long."""
 
 SAMPLES_PER_PIECE = 4
 """The points of a piece: a third, two thirds, just before its end and its end; of a step just after its start too."""
@@ -209,7 +203,7 @@ class EventSubdivision(Stages):
         after = f"{piece}.after"
         self.put(f"%{loop}.i = phi i64 [ 0, %{entry} ], [ %{loop}.next, %{after} ]")
         active = self.true("ogt", self.load("%piece", ACTIVE), "zeroinitializer")
-        few = self.let(f"icmp slt i64 %{loop}.i, {MOST_LOOKS}")
+        few = self.let(f"icmp slt i64 %{loop}.i, {MAX_EVENT_PIECES}")
         self.put(f"br i1 {self.let(f'and i1 {few}, {self.any(active)}')}, label %{piece}, label %{out}, !prof !0")
         block.label(piece)
         self._piece(time, length, active)
@@ -222,7 +216,7 @@ class EventSubdivision(Stages):
         t = self.t
         begin, wide = self.load("%piece", BEGIN), self.load("%piece", WIDTH)
         end = self.of("fadd", begin, wide)
-        end = self.choose(self.true("ogt", end, t.splat(1 - SMALLEST_PIECE / 2)), t.splat(1.0), end)
+        end = self.choose(self.true("ogt", end, t.splat(1 - MIN_EVENT_PIECE / 2)), t.splat(1.0), end)
         wide = self.of("fsub", end, begin)
         for k, share in enumerate((1 / 3, 2 / 3)):
             self.store("%shares", k, self.call("fmuladd", wide, t.splat(share), begin))
@@ -242,7 +236,7 @@ class EventSubdivision(Stages):
         tangled, happens = self._of_some("many", many), self.true("one", wide, wide)
         for e in range(self.events):
             happens = self.either(happens, self.crosses(e, self.load("%before", e), self._look(3, str(e))))
-        long = self.true("ogt", wide, t.splat(2 * SMALLEST_PIECE))
+        long = self.true("ogt", wide, t.splat(2 * MIN_EVENT_PIECE))
         split = self.both(active, self.both(tangled, long))
         clear = self.both(active, self.opposite(split))
         hit, gone = self.both(clear, happens), self.both(clear, self.opposite(happens))

@@ -31,7 +31,9 @@ from armwright.errors import CacheWarning
 def _generator() -> str:
     """Return a digest of the code that writes code, so that older code in the cache is not used."""
     here = Path(__file__).parent
-    return code_digest([*sorted(here.glob("*.py")), here.parent / "interface.py", here.parent / "sines.py"])
+    shared = (here.parent / f"{name}.py" for name in ("interface", "sines", "event_search"))
+    rules = (here.parents[1] / "integrate" / f"{name}.py" for name in ("control", "events"))
+    return code_digest([*sorted(here.glob("*.py")), *shared, *rules])
 
 
 def lanes(dtype: str) -> Lanes:

@@ -268,8 +268,8 @@ template <bool careful> FUNCTION bool look_closer(Open &p, Crossing &found, real
     real begin = 0, wide = 1, looks[4][EVENTS];
     bool fine = true;
 #pragma unroll 1
-    for (int count = 0; count < MOST_LOOKS && begin < 1; ++count) {
-        const real end = begin + wide > 1 - SMALLEST_PIECE / 2 ? (real)1 : begin + wide;
+    for (int count = 0; count < MAX_EVENT_PIECES && begin < 1; ++count) {
+        const real end = begin + wide > 1 - MIN_EVENT_PIECE / 2 ? (real)1 : begin + wide;
         wide = end - begin;
         const real shares[4] = {begin + wide / 3, begin + wide * 2 / 3, end - JUST_INSIDE, end};
 #pragma unroll 1
@@ -281,7 +281,7 @@ template <bool careful> FUNCTION bool look_closer(Open &p, Crossing &found, real
             many = many || tangled(found.before[e], looks[0][e], looks[1][e], after, found.begin[e], slope, wide);
             happens = happens || crosses(e, found.before[e], after);
         }
-        if (many && wide > 2 * SMALLEST_PIECE) {
+        if (many && wide > 2 * MIN_EVENT_PIECE) {
             wide /= 3;
             continue;
         }
@@ -324,7 +324,7 @@ template <bool careful> APART bool locate(Open &p, Crossing &found)
     for (int e = 0; e < EVENTS; ++e)
         zero = zero || found.before[e] == 0;
     if (zero)  // its sign is the one just after
-        fine = again<careful>(p, found, found.length * JUST_AFTER, values);
+        fine = again<careful>(p, found, found.length * AFTER_STEP_START, values);
     for (int e = 0; e < EVENTS; ++e)
         if (found.before[e] == 0)
             found.before[e] = values[e];
@@ -343,9 +343,9 @@ template <bool careful> APART bool locate(Open &p, Crossing &found)
     const real far = OF(fmax)(OF(fabs)(found.t), OF(fabs)(found.t + found.length));
     const real width = OF(fmax)(far / OF(fabs)(found.length) * (2 * ROUNDING), 2 * ROUNDING);
     real at_low = latest(ways, found.before), at_high = latest(ways, found.after), side = 0;
-    for (int guess = 0; guess < MOST_GUESSES && high - low > width; ++guess) {
+    for (int guess = 0; guess < MAX_EVENT_GUESSES && high - low > width; ++guess) {
         const real gap = high - low, little = width * (real)0.5;
-        const real back = guess % HALVINGS == HALVINGS - 1 ? gap * (real)0.5 : at_high * gap / (at_high - at_low);
+        const real back = guess % BISECTION_PERIOD == BISECTION_PERIOD - 1 ? gap * (real)0.5 : at_high * gap / (at_high - at_low);
         const real x = OF(fmax)(OF(fmin)(high - back, high - little), low + little);
         fine = again<careful>(p, found, found.length * x, values) && fine;
         const real f = latest(ways, values);

@@ -19,6 +19,13 @@ import numpy as np
 
 from armwright.backends.cuda.codegen.writer import function, known, prelude
 from armwright.backends.cuda.kernels.launch_limits import SHARED, size
+from armwright.backends.event_search import (
+    AFTER_STEP_START,
+    BISECTION_PERIOD,
+    MAX_EVENT_GUESSES,
+    MAX_EVENT_PIECES,
+    MIN_EVENT_PIECE,
+)
 from armwright.backends.interface import (
     ENDED_BY_EVENT,
     EVENT_NOT_FINITE,
@@ -38,7 +45,6 @@ from armwright.integrate.events import (
     JUST_INSIDE,
     JUST_INSIDE_COARSE,
     MAX_CUBIC_DEVIATION,
-    MAX_EVENT_INTERVALS,
     ZERO_DISTANCE_RATIO,
 )
 from armwright.integrate.tableaus import Steps
@@ -49,12 +55,6 @@ BLOCK = 64
 
 OWN = 32
 """So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
-
-SMALLEST_PIECE, MOST_LOOKS = 1 / (3 * MAX_EVENT_INTERVALS), 6 * MAX_EVENT_INTERVALS
-"""How a step in which an event may cross zero several times is divided: its smallest piece, and how many are tried."""
-
-HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
-"""How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""
 
 
 class Motion(NamedTuple):
@@ -156,9 +156,9 @@ def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
         "IN_STEPS": 0 if gauge is None else gauge.in_steps,
         "LARGEST": 0 if gauge is None else gauge.largest,
         "INTEGRALS": 0 if gauge is None else gauge.integrals,
-        "HALVINGS": HALVINGS,
-        "MOST_GUESSES": MOST_GUESSES,
-        "MOST_LOOKS": MOST_LOOKS,
+        "BISECTION_PERIOD": BISECTION_PERIOD,
+        "MAX_EVENT_GUESSES": MAX_EVENT_GUESSES,
+        "MAX_EVENT_PIECES": MAX_EVENT_PIECES,
         "BLOCK": BLOCK,
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
@@ -198,9 +198,9 @@ def _constants(double: bool) -> str:
         "ROUNDED": STEP_ROUNDING,
         "SMALLEST": MIN_ERROR_RATIO,
         "FORGIVEN": MIN_PREVIOUS_RATIO,
-        "JUST_AFTER": JUST_AFTER,
+        "AFTER_STEP_START": AFTER_STEP_START,
         "JUST_INSIDE": JUST_INSIDE if double else JUST_INSIDE_COARSE,
-        "SMALLEST_PIECE": SMALLEST_PIECE,
+        "MIN_EVENT_PIECE": MIN_EVENT_PIECE,
         "BENT": MAX_CUBIC_DEVIATION,
         "NEAR": ZERO_DISTANCE_RATIO,
         "ROUNDING": 2.0**-52 if double else 2.0**-23,
