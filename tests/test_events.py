@@ -355,7 +355,7 @@ def test_joints_are_given_by_number_from_zero_as_by_name() -> None:
         (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: np.exp(q[0]))]), "cannot be compiled"),
         (lambda: simulate(ARM, duration=1.0, events=[events.position("joint1", np.zeros(3))]), "numbers for 3 rollouts"),
         (lambda: simulate(HANGING, duration=1.0, events=[events.limits()]), "no joint of slide has limits"),
-        (lambda: simulate(aw.load("anymal_c"), duration=1.0, events=[events.plane((0, 0, 1), 0.1)]), "of one frame, and this robot has several tips"),
+        (lambda: simulate(aw.load("anymal_c"), duration=1.0, events=[events.plane((0, 0, 1), 0.1)]), "about one frame, and this robot has several tips"),
         (lambda: events.plane((0, 0, 0), 0.1), "three numbers, not all zero"),
         (lambda: events.plane(("a", 0, 1), 0.1), "normal holds .*three numbers, not all zero"),
         (lambda: events.plane(([], 0, 1), 0.1), "normal is not an array of numbers"),
