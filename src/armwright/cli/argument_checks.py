@@ -1,4 +1,4 @@
-"""What was typed, looked at before and after it is parsed: numbers with spaces between, values that are no numbers."""
+"""Checks of arguments before and after they are parsed: lists of numbers with spaces, values that are not numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBER_LIST_OPTIONS = ("--payload", "--payload-there", "--payload-at", "--gravit
 """Options that take several numbers with commas between."""
 
 COUNT_COMMAND = "count"
-"""The command whose argument may be a number."""
+"""The command whose argument may be a number of joints."""
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 SEPARATORS = re.compile(r"[,;\s]+")
@@ -45,7 +45,7 @@ def comma_separated(text: str) -> str | None:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is one number."""
+    """Return True if a text is one number."""
     return NUMBER.fullmatch(text.strip()) is not None
 
 
@@ -55,7 +55,7 @@ def _split_numbers(text: str) -> list[str] | None:
 
 
 def explain_bad_number(error: Any, words: Sequence[str]) -> None:
-    """Let the message about a value that is not a number say what was typed, and what to type."""
+    """Rewrite the message about a value that is not a number: what was typed, and what to type."""
     names, param = [], getattr(error, "param", None)
     if param is not None:
         names = [*param.opts, *param.secondary_opts]
@@ -75,7 +75,7 @@ def _typed_value(names: Sequence[str], words: Sequence[str]) -> str | None:
 
 
 def _advice(value: str, whole: bool) -> str:
-    """What to type in place of a value."""
+    """Return advice on what to type in place of a value."""
     if not whole and re.fullmatch(r"[-+]?\d+,\d+", value):
         return f"expected a decimal point: {value.replace(',', '.')}"
     if found := re.match(rf"({NUMBER.pattern})\s*[a-zA-Z%°/^]+", value):

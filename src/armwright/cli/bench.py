@@ -43,7 +43,7 @@ def print_bench(arm: Robot, batch: int = BATCH, rounds: int = TIMING_ROUNDS, jso
     for row in timed:
         group = f"{row.problem.replace('_', ' ')}, {'one state' if row.alone else 'a batch'}"
         table.append((group, row.who, f"{row.seconds * 1e9:.1f}", f"{row.ratio:.2f}"))
-    title = f"{escape(arm.name)}, {arm.n} joints, batches of {batch}, one thread and float64 where nothing else is said"
+    title = f"{escape(arm.name)}, {arm.n} joints, batches of {batch}, one thread and float64 by default"
     show_rows(table, title, grouped=True)
     out = console()
     out.print()

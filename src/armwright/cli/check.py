@@ -30,7 +30,7 @@ def run_check(
     fix: Annotated[Path | None, typer.Option(help="Write a copy with what needs no guess repaired.")] = None,
     output: REPORT_OPTION = None,
     json: JSON_OPTION = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Leave out the proofs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Skip the proofs.")] = False,
 ) -> bool:
     """Report what is wrong or suspicious in a robot file, link by link, and prove its numbers (docs/checking.md).
 
@@ -113,7 +113,7 @@ def _show_repairs(fixed: Fixed) -> None:
 
 
 def installed_peers(file: str, chosen: RobotOptions) -> dict[str, Peer]:
-    """Pinocchio and MuJoCo with the same robot, and Pinocchio reading a URDF file by itself."""
+    """Return Pinocchio and MuJoCo with the same robot, and Pinocchio with its own reading of a URDF file."""
     peers: dict[str, Peer] = {}
     if find_spec("pinocchio"):
         peers["Pinocchio"] = partial(_peer, "pinocchio", "Pinocchio")

@@ -1,8 +1,7 @@
-"""What makes a function a command: its robot as an argument and options, its errors as one line each.
+"""Functions as commands: a robot becomes an argument with options, an error one line.
 
-A command has a parameter of type `RobotOptions`; `as_command` puts in its place an argument and the options below, the
-same for every command, which say which chain of a file is meant. Those of a second robot end in -there. A command that
-returns False ends with status 1.
+A parameter of type `RobotOptions` becomes an argument and the options below, which select a chain of a file. Those of a
+second robot end in -there. A command that returns False ends with exit code 1.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ ROBOT_OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     ),
     "gravity": (str, "X,Y,Z", "Seen from the world, m/s^2: 0,0,-1.62 on the moon."),
 }
-"""Of every option its type, what it takes, and what it says."""
+"""The options of a robot: type, metavar and help of each."""
 
 FINGER_NAMES = re.compile("finger|thumb|grip|jaw", re.IGNORECASE)
-"""What fingers are called."""
+"""A pattern of the names of fingers."""
 
 PAYLOAD_LENGTHS = (1, 4, 10)
-"""How many numbers a payload may have: a mass, its centre, its inertia."""
+"""The possible lengths of a payload: its mass; with its centre; with its inertia too."""
 
 
 @dataclass(frozen=True)
 class RobotOptions:
-    """A packaged robot by name, or a file and which robot of it, as the options say it."""
+    """A robot as arguments and options: a packaged one by name, or a chain of a file."""
 
     name: str
     base: str | None = None
@@ -67,11 +66,11 @@ class RobotOptions:
 
     @property
     def given(self) -> list[str]:
-        """The options that were given, as they are typed."""
+        """The options that are set, as they are typed."""
         return [f"--{name}" for name in ROBOT_OPTIONS if getattr(self, name)]
 
     def changed(self, arm: Robot) -> Robot:
-        """The robot with the payload and the gravity that were asked for; a payload of mass 0 is an empty hand."""
+        """Return the robot with the payload and gravity of the options; a payload of mass 0 empties the hand."""
         if self.gravity is not None:
             gravity = parse_numbers("--gravity", self.gravity)
             if len(gravity) != 3:
@@ -88,7 +87,7 @@ class RobotOptions:
 
     @property
     def payloads(self) -> list[tuple[float, list[float], list[float]]]:
-        """The bodies that the tool is to hold: mass, centre and inertia of each."""
+        """The payloads: mass, centre and inertia of each."""
         return [_parse_payload(text) for text in self.payload]
 
     @property
@@ -119,7 +118,7 @@ class RobotOptions:
 
 
 def _warn_about_finger(link: str, joint: str) -> None:
-    """Say that a payload hangs on what seems to be a finger, which moves against the hand and is not strong."""
+    """Print a warning for a payload that hangs on a finger, which moves against the hand and is weak."""
     if FINGER_NAMES.search(f"{link} {joint}"):
         text = f"the payload hangs on {shown(link)}, which {shown(joint)} moves: a finger?"
         report(
@@ -128,7 +127,7 @@ def _warn_about_finger(link: str, joint: str) -> None:
 
 
 def _parse_payload(text: str) -> tuple[float, list[float], list[float]]:
-    """One payload as it is typed."""
+    """Return the mass, centre and inertia of a typed payload."""
     numbers = parse_numbers("--payload", text)
     if len(numbers) not in PAYLOAD_LENGTHS:
         raise InputError(
@@ -140,11 +139,11 @@ def _parse_payload(text: str) -> tuple[float, list[float], list[float]]:
 
 
 OPTION_EXAMPLES = {"--payload": "--payload 2.5 or --payload 2.5,0,0,0.1", "--gravity": "--gravity 0,0,-1.62"}
-"""Of options that take numbers."""
+"""Examples of options that take numbers."""
 
 
 def parse_numbers(flag: str, text: str) -> list[float]:
-    """Numbers with commas between, as a flag has them."""
+    """Return the numbers of an option, which commas separate."""
     try:
         return [float(x) for x in text.split(",")]
     except ValueError:
@@ -160,12 +159,12 @@ def parse_numbers(flag: str, text: str) -> list[float]:
 
 
 def complete_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """For a shell that completes words: those names that begin as the word does."""
+    """Return a completion for shells: the names that begin with the typed word."""
     return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
 Runner: TypeAlias = Callable[..., bool | None]
-"""A command as it is written; False says that something is wrong with what it looked at."""
+"""A command as a function; it returns False if its subject fails, for exit code 1."""
 
 JSON_OPTION: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 PAGE_OPTION: TypeAlias = Annotated[
@@ -177,17 +176,17 @@ REPORT_OPTION: TypeAlias = Annotated[
 ]
 
 NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {ROBOT_FILES}."]
-"""The type of a parameter of a command; a command may say something else of it."""
+"""The type of a robot parameter of a command."""
 
 
 def robot_of(chosen: RobotOptions, visuals: bool = False) -> Robot:
-    """A packaged robot or one from a file; unless `visuals`, where its meshes lie is of no concern."""
+    """Return the robot of the options; its meshes are read only with `visuals`."""
     where = (chosen.locked, chosen.packages, visuals, chosen.mappings, chosen.floating)
     return chosen.changed(load(chosen.name, chosen.base, chosen.tips, *where))
 
 
 def robot_with_visuals(chosen: RobotOptions) -> Robot:
-    """A robot with what it looks like, or without where the file names meshes that it must not."""
+    """Return a robot with its meshes, or without them, with a warning, if the file names meshes that it must not."""
     try:
         return robot_of(chosen, visuals=True)
     except ModelError as error:
@@ -197,7 +196,7 @@ def robot_with_visuals(chosen: RobotOptions) -> Robot:
 
 
 def report_missing_meshes(arm: Robot) -> None:
-    """Say on the terminal what will not be seen of a robot, as its meshes are not there."""
+    """Print a warning for the meshes of a robot that are missing."""
     for note in appearance_of(arm).notes:
         report("warning", "yellow", note)
 
@@ -213,7 +212,7 @@ def _parse_pairs(option: str, given: Sequence[str], expected: str) -> list[tuple
 
 
 def as_command(runner: Runner) -> Callable[..., None]:
-    """A command as typer reads it: an argument and options in place of every parameter that is a robot."""
+    """Return a command for typer: an argument and options in place of every parameter that is a robot."""
     hints = get_type_hints(runner, include_extras=True)
     robots = [name for name, hint in hints.items() if RobotOptions in get_args(hint)]
     suffixes = dict(zip(robots, OPTION_PANELS, strict=False))

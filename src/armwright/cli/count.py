@@ -126,7 +126,7 @@ def _count_robot(arm: aw.Robot, json: bool) -> None:
 
 
 def _compiled(arm: aw.Robot) -> tuple[Rows, list[str]]:
-    """What is compiled where no formulation is asked for, beside what is published for this very robot."""
+    """Return the counts of the compiled default, compared with the published ones of this robot."""
     rows: Rows = [("problem", "compiled by default", *OPERATION_HEADS, "published for this robot", "verdict")]
     notes = []
     for problem in (p.name for p in PROBLEMS.values() if len(p.candidates) > 1):

@@ -1,4 +1,4 @@
-"""The motion of `armwright simulate` and `torques` where no scenario says one: that of flags, or pick and place."""
+"""The motion of `armwright simulate` and `torques` without a scenario: that of options, or pick and place."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from armwright.torque import LAWS
 from armwright.trajectory import quintic
 
 DEFAULT_SECONDS = 1.0
-"""Seconds for a motion to a position, where no limit says another."""
+"""Seconds for a motion to a position without limits."""
 
 PAYLOAD_SLOWDOWN = 2.0
-"""Times as long as the briskest: the pace at which the most payload is looked for, as the briskest leaves none."""
+"""The duration relative to the fastest motion at which the most payload is sought; the fastest leaves none."""
 
 
 @dataclass(frozen=True)
 class MotionFlags:
-    """What flags say of a motion, as they are typed; `reserve` is the part of each limit that --fastest leaves."""
+    """The options of a motion as typed; `reserve` is the part of each limit that --fastest leaves."""
 
     begin: str | None
     end: str | None
@@ -51,7 +51,7 @@ class MotionFlags:
 
 @dataclass(frozen=True)
 class ChosenMotion:
-    """A motion as tables of a scenario, changes left to make, the text of a file if it is one, and how it was paced."""
+    """A motion as tables of a scenario, remaining changes, the text of its file if any, and a note on its duration."""
 
     tables: dict[str, Any]
     changes: dict[str, Any]
@@ -110,7 +110,7 @@ def _along_file(flags: MotionFlags, file: Path, limits: TomlTable, left: dict[st
 def _to_position(
     arm: Robot, flags: MotionFlags, ends: list[Any], seconds: float | None, limits: TomlTable, left: dict[str, Any]
 ) -> ChosenMotion:
-    """From one position to another."""
+    """Return a motion from one position to another."""
     if flags.fastest:
         return ChosenMotion(
             {"trajectory": time_optimal_table({"from": ends[0], "to": ends[1]}, limits, flags.reserve)}, left
@@ -124,7 +124,7 @@ def _to_position(
 def _picking(
     arm: Robot, flags: MotionFlags, seconds: float | None, limits: TomlTable, left: dict[str, Any]
 ) -> ChosenMotion:
-    """Pick and place; a robot whose base is free falls."""
+    """Return pick and place; a robot with a free base falls."""
     left.pop("duration", None)
     if arm.balls:
         if flags.fastest or flags.most_payload:
@@ -145,7 +145,7 @@ def _picking(
 
 
 def _motion_of_type(arm: Robot, changes: Mapping[str, Any], said: Mapping[str, Any]) -> ChosenMotion:
-    """A motion whose type --set says: unless it says more, it begins at home and lasts as long as --duration says."""
+    """Return a motion whose type --set names: by default it begins at home and lasts --duration."""
     kind = MOTION_TYPES.get(str(said.get("type")))
     own: dict[str, Any] = {}
     rest = dict(changes)
@@ -157,7 +157,7 @@ def _motion_of_type(arm: Robot, changes: Mapping[str, Any], said: Mapping[str, A
 
 
 def _chosen_duration(arm: Robot, flags: MotionFlags, seconds: float | None, paced: Any) -> tuple[float, str]:
-    """How long a motion takes, and how that was chosen; with a payload, also how long it would take without."""
+    """Return the duration of a motion and the reason for it; with a payload, also the duration without."""
     if seconds is not None:
         return seconds, ""
     chosen: MotionSpeed = paced(arm)
@@ -169,7 +169,7 @@ def _chosen_duration(arm: Robot, flags: MotionFlags, seconds: float | None, pace
 
 
 def _requested_duration(changes: Mapping[str, Any]) -> float | None:
-    """The duration that is asked for."""
+    """Return the requested duration, or None."""
     given = changes.get("duration")
     if given is not None and (isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < np.inf):
         raise InputError(f"duration = {given!r}: expected seconds, above zero")
@@ -177,7 +177,7 @@ def _requested_duration(changes: Mapping[str, Any]) -> float | None:
 
 
 def _parse_position(arm: Robot, flag: str, text: str | None) -> list[float] | None:
-    """A position as it is typed, one number for each joint; what looks like degrees is asked about."""
+    """Return a typed position, one number for each joint; a warning asks about numbers that look like degrees."""
     if text is None:
         return None
     q = parse_numbers(flag, text)

@@ -75,7 +75,7 @@ def _cost(program: Program) -> dict[str, int]:
 
 
 def _as_data(program: Program) -> dict[str, object]:
-    """How many numbers each argument has, the shape of the result, and what it costs."""
+    """Return the size of each argument, the shape of the result and the operation count."""
     arguments = {argument: len(inputs) for argument, inputs in program.arguments}
     return {"arguments": arguments, "shape": program.shape, "operations": _cost(program)}
 

@@ -87,7 +87,7 @@ def _show_frames(arm: aw.Robot) -> None:
 
 
 def _of_link(arm: aw.Robot, frame: Frame) -> bool:
-    """Whether it is the frame of a link itself."""
+    """Return True for the frame of a link itself."""
     return frame.link >= 0 and frame.pose == IDENTITY_TRANSFORM and frame.name == arm.links[frame.link].name
 
 
@@ -96,7 +96,7 @@ def _link(arm: aw.Robot, frame: Frame) -> str:
 
 
 def _place(frame: Frame) -> tuple[str, ...]:
-    """Where a frame is, and how far it is turned about x, y and z."""
+    """Return the position of a frame, and its rotations about x, y and z."""
     pose = np.asarray(frame.pose, dtype=float)
     turn = np.degrees(rotation_vector(pose[:3, :3]))
     turned = ", ".join(tidy(x, ".4g") for x in turn) if np.abs(turn).max() > 1e-9 else "-"

@@ -1,4 +1,4 @@
-"""`armwright simulate`, `armwright torques` and `armwright integrators`: what they print and the pages they write."""
+"""`armwright simulate`, `armwright torques` and `armwright integrators`: their output and pages."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ from armwright.study.work_precision import WORK_ACCURACIES, work_precision
 from armwright.trajectory import TimeOptimal
 
 QUANTITY_WORDS = {"velocity": "speed"}
-"""What the tables call a quantity."""
+"""Words of the tables for quantities."""
 
 MAX_LISTED_LIMITS = 4
-"""Limits that are named of a time-optimal motion."""
+"""The largest number of active limits that are listed."""
 
 NO_BREAK = "\u00a0"
 SPEED_COLUMNS, TORQUE_COLUMNS = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
@@ -134,7 +134,7 @@ def run_torques(request: MotionRequest) -> bool:
 
 
 def _run_each(wanted: MotionRequest, run: Callable[[Scenario, Path, MotionRequest], tuple[Run, Path]]) -> bool:
-    """Run what is asked for, one after the other; whether all of it can be trusted."""
+    """Run each scenario of the request; return True if all audits are trustworthy."""
     good, data, several = True, [], len(wanted.files[0]) > 1
     for bare, path in wanted.plans():
         with name_errors(path.stem if several else ""):
@@ -169,7 +169,7 @@ def _simulate(plan: Scenario, path: Path, wanted: MotionRequest) -> tuple[Run, P
 
 
 INTEGRATION_KEYS = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
-"""What is said of a motion that is integrated, and has no meaning along one that is given."""
+"""Keys of integrated motions, which have no meaning along a prescribed one."""
 
 
 def _torques_along(plan: Scenario, path: Path, wanted: MotionRequest) -> tuple[Run, Path]:
@@ -194,14 +194,14 @@ def _torques_along(plan: Scenario, path: Path, wanted: MotionRequest) -> tuple[R
 
 
 def _warn_about_payload(plan: Scenario) -> None:
-    """Say what is suspicious in what is held; what is impossible was said when it was taken."""
+    """Print warnings for suspicious payloads; impossible ones raised an error on loading."""
     found = (problem for part in plan.parts for problem in problems(part.phase.robot) if problem.where == "payload")
     for text in dict.fromkeys(str(problem) for problem in found if problem.severity == "warning"):
         report("warning", "yellow", text)
 
 
 def _report(run: Run, plan: Scenario, path: Path, wanted: MotionRequest, most: PayloadReport | None) -> dict[str, Any]:
-    """Show and write what came out, and say it for programs."""
+    """Print and write the results, and return them as data for programs."""
     if wanted.data is not None:
         _write_data(run, wanted, wanted.data)
     if most is not None:
@@ -221,7 +221,7 @@ def _report(run: Run, plan: Scenario, path: Path, wanted: MotionRequest, most: P
 
 
 def _write_data(run: Run, wanted: MotionRequest, path: Path) -> None:
-    """What would be measured along the run: positions, their derivatives, and torques with noise."""
+    """Write the data that would be measured along the run: positions, their derivatives, and torques with noise."""
     sigma = wanted.noise * np.sqrt(np.mean(run.tau**2, axis=0))
     tau = run.tau + np.random.default_rng(wanted.seed).normal(size=run.tau.shape) * sigma
     if path.suffix == ".parquet":
@@ -269,12 +269,12 @@ def _show(
 
 
 def _written(path: Path, text: str, wanted: MotionRequest, folders: bool) -> Path:
-    """Write the page of a run; one whose name was chosen says whose it is."""
+    """Write the page of a run, with its mark if the name was chosen."""
     return write(path, text if path == wanted.page else with_mark(text, wanted.whose[path]), folders=folders)
 
 
 def _conditions(run: Run, plan: Scenario, wanted: MotionRequest, most: PayloadReport | None) -> Iterator[str]:
-    """What the numbers depend on besides the robot: what it holds and where, how it moves, and whether it rubs."""
+    """Yield the conditions of the numbers: payload, motion, limits and friction."""
     arm, held = run.robot, run.robot.payload
     if held is not None and arm.tip is not None:
         parts = [(mass, com) for mass, com, _ in wanted.robot.payloads]
@@ -301,13 +301,13 @@ def _conditions(run: Run, plan: Scenario, wanted: MotionRequest, most: PayloadRe
 
 
 def _limit_share(plan: Scenario) -> str:
-    """The part of each limit that a time-optimal motion uses, where that is not all of it."""
+    """Return the share of each limit that a time-optimal motion uses; "" if it is all."""
     left = tomllib.loads(plan.text).get("trajectory", {}).get("reserve", 0.0)
     return f"{100 * (1 - left):.4g}% of " if left else ""
 
 
 def _active_limits(motion: TimeOptimal) -> str:
-    """Which limits a time-optimal motion is at, and for which part of its time."""
+    """Return the active limits of a time-optimal motion, with their shares of its time."""
     spans: dict[str, float] = defaultdict(float)
     for stretch in motion.limiting:
         spans[f"{QUANTITY_WORDS.get(stretch.quantity, stretch.quantity)} of {shown(stretch.name)}"] += (
@@ -323,7 +323,7 @@ def _active_limits(motion: TimeOptimal) -> str:
 
 
 def _motion_data(plan: Scenario) -> dict[str, Any]:
-    """Which motion it was, and within which limits a time-optimal one is."""
+    """Return the motion as data, with the limits of a time-optimal one."""
     motion = plan.trajectory
     if motion is None:
         return {}
@@ -344,7 +344,7 @@ def _phase_row(run: Run) -> tuple[str, ...]:
 
 
 def _as_data(run: Run) -> dict[str, Any]:
-    """What the tables say, in numbers."""
+    """Return the content of the tables as numbers."""
     joints = []
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         q, tau, power = run.places[:, i], run.tau[:, i], run.power[:, i]

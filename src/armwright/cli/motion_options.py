@@ -1,4 +1,4 @@
-"""What `armwright simulate` and `armwright torques` are asked for: scenarios, and flags in place of their keys."""
+"""The arguments of `armwright simulate` and `armwright torques`: scenarios, and options in place of their keys."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ Noise: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class ScenarioFlags:
-    """Keys of a scenario as flags; None where nothing is said."""
+    """Keys of a scenario as options; None if an option is not set."""
 
     begin: str | None = None
     end: str | None = None
@@ -129,7 +129,7 @@ class ScenarioFlags:
 
     @property
     def changes(self) -> dict[str, Any]:
-        """As tables of a scenario."""
+        """The options as tables of a scenario."""
         found: dict[str, Any] = {"duration": self.duration, "every": self.every, "stops": self.stops}
         found["integrator"] = {"method": self.integrator, "rtol": self.rtol, "step": self.step}
         ends = {"from": self.begin, "to": self.end}
@@ -149,7 +149,7 @@ def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parse_setting(entry: str) -> dict[str, Any]:
-    """A key and its value, as it would stand in the file; a word need not be quoted."""
+    """Return a key and its value as in a file; a word need not be quoted."""
     key, equals, value = entry.partition("=")
     if not (key.strip() and equals and value.strip()):
         raise InputError(f"--set {entry}: expected a key of a scenario and its value, such as --set torque.kp=50")
@@ -162,7 +162,7 @@ def _parse_setting(entry: str) -> dict[str, Any]:
 
 
 def _check_scenario(path: Path, robot: str) -> None:
-    """Raise an error for what stands in the place of a scenario and is none."""
+    """Raise an error for an argument in the place of a scenario that is none."""
     expected = "a scenario, a .toml file (docs/simulation.md)"
     if is_number(str(path)):
         raise InputError(
@@ -181,7 +181,7 @@ def _check_scenario(path: Path, robot: str) -> None:
 
 @dataclass(frozen=True)
 class MotionRequest:
-    """What is to be run, and what is to be written of it: a page, and the data that `armwright identify` reads."""
+    """A request: scenarios to run, and the page and data to write."""
 
     robot: RobotOptions
     scenarios: Sequence[Path]
@@ -229,7 +229,7 @@ class MotionRequest:
 
     @property
     def files(self) -> tuple[Sequence[Path], bool]:
-        """The scenarios, and whether the first argument is one of them, or a folder of them, and no robot."""
+        """The scenarios, and True if the first argument is one of them or their folder, not a robot."""
         first = Path(self.robot.name)
         if first.is_dir():
             found = scenarios_in(first)
@@ -247,7 +247,7 @@ class MotionRequest:
         return ([first, *self.scenarios], True) if is_scenario(first) else (self.scenarios, False)
 
     def plans(self) -> Iterator[tuple[Scenario, Path]]:
-        """What to run, each with the page to write; a robot that is named is that of all scenarios."""
+        """Yield the scenarios with their pages; a robot in the arguments is that of all scenarios."""
         files, alone = self.files
         if len(files) > 1 and self.data is not None:
             raise InputError(f"--data {self.data}: several scenarios would be written to it; run one at a time")
@@ -269,7 +269,7 @@ class MotionRequest:
             yield self._without_file(arm), self._page(arm.name, arm, False)
 
     def _page(self, name: str, arm: Robot, folder: bool, scenario: Path | None = None) -> Path:
-        """Where the page of a run goes; `name` is that of a scenario, which otherwise has that of the robot."""
+        """Return the path of the page of a run; `name` is that of the scenario or the robot."""
         given, whose = self.page, page_mark(arm, scenario)
         for flag, path in (("--output", given), ("--data", self.data)):
             if path is not None and not (folder and path is given) and not path.absolute().parent.is_dir():
@@ -281,7 +281,7 @@ class MotionRequest:
         return path
 
     def _of_file(self, file: Path, arm: Robot | None) -> Scenario:
-        """A scenario with what flags say in its place."""
+        """Return a scenario with the changes of the options."""
         data, text = read_data(file)
         changes = self.flags.changes
         held = [name for name in ("payload", "gravity") if getattr(self.robot, name)]
@@ -298,7 +298,7 @@ class MotionRequest:
         return made(whole, arm, str(file), file.parent, text if whole == data else as_toml(whole))
 
     def _without_file(self, arm: Robot, said: Mapping[str, Any] | None = None) -> Scenario:
-        """What flags say, and a file that says nothing of a motion."""
+        """Return the scenario of the options, and of a file without a motion."""
         flags = self.flags
         how = MotionFlags(flags.begin, flags.end, self.motion, flags.fastest, flags.most_payload, self.reserve)
         choice = choose_motion(arm, how, flags.changes)

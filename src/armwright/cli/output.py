@@ -1,4 +1,4 @@
-"""How the commands print: tables, errors and warnings."""
+"""The output of commands: tables, errors and warnings."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from armwright.pages.report.plot import write
 from armwright.progress import progress_reported
 
 PIPE_WIDTH = 150
-"""Columns for which tables are laid out where nobody is watching: in a pipe or a file nothing need be folded.
+"""The width of tables in a pipe or a file, where nothing need be folded.
 
-Who sets COLUMNS wants as many of them there, too."""
+COLUMNS sets the width there too."""
 
 NUMBER_HEADS = frozenset(
     {
@@ -47,7 +47,7 @@ NUMBER_HEADS = frozenset(
         *("ns per state", "times ours", "microseconds"),
     }
 )
-"""Heads of columns with numbers, which stand to the right."""
+"""Heads of columns with numbers, which are right-aligned."""
 
 TEXT_HEADS = frozenset(
     {
@@ -56,19 +56,19 @@ TEXT_HEADS = frozenset(
         *("signs, zeros and base taken over", "motor", "gearbox", "differs from the best in", "arguments"),
     }
 )
-"""Heads of columns with words, which fold where the terminal is narrow; the others stay whole."""
+"""Heads of columns with words, which fold on a narrow terminal; others do not."""
 
 NAME_HEADS = frozenset({"formulation", "compiled by default", "winner", "over"})
-"""Heads of columns with names that may be broken after a part, where nothing else makes a table fit."""
+"""Heads of columns with names that may be broken at an underscore if the table does not fit otherwise."""
 
 NAME_WIDTHS = (30, 20)
-"""Columns that a part of a name has: first this many, then fewer."""
+"""The widths to which names are broken: the second if the first does not suffice."""
 
 GROUP_MARKUP = "[bold]"
-"""How a cell begins that stands above a group of rows."""
+"""The markup of a cell above a group of rows."""
 
 MAX_WORD = 24
-"""Longer words, such as paths, are broken rather than that a table is wider than the terminal."""
+"""The largest width of a word in a table too wide for the terminal; longer ones, such as paths, are broken."""
 
 LOAD_OPTIONS = {
     "base=": "--base LINK",
@@ -80,7 +80,7 @@ LOAD_OPTIONS = {
     "packages=": "--package NAME=FOLDER",
     "mappings=": "--arg NAME=VALUE",
 }
-"""What arguments of `armwright.load` are on the command line."""
+"""The command-line options for arguments of `armwright.load`."""
 
 
 class Screen(Console):
@@ -100,11 +100,11 @@ class Screen(Console):
 
     @property
     def folds(self) -> bool:
-        """Whether there is a width to keep to."""
+        """True if lines must fit a width."""
         return self.is_terminal or "COLUMNS" in os.environ
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """No text carries an order to the terminal, whatever it was made of; colours are put around it afterwards."""
+        """Remove control characters from every text before colours are added."""
         return super().render_str(shown_lines(text), **how)
 
     def _fit(self, made: Table) -> None:
@@ -145,7 +145,7 @@ class Screen(Console):
         return (1 if made.collapse_padding else 2) * (len(made.columns) - 1)
 
     def widths(self, column: Column, headed: bool = True) -> tuple[int, int]:
-        """Of the longest word and of the longest line."""
+        """Return the widths of the longest word and of the longest line."""
         sizes = [self.measure(cell) for cell in (column.header if headed else "", *column.cells)]
         return max(size.minimum for size in sizes), max(size.maximum for size in sizes)
 
@@ -182,14 +182,14 @@ def escape(text: object) -> str:
 
 
 PROGRESS_DELAY = 2.0
-"""Seconds after which it is said how long something is going to take."""
+"""Seconds after which the time left is shown."""
 
 
 @contextmanager
 def show_progress(text: str) -> Iterator[None]:
-    """A line on stderr that says what takes so long, for as long as it does, and after a while how long it will.
+    """Show a line on stderr with the task in progress, and after a while the time left.
 
-    What counts its steps more than once does not go back.
+    The bar never moves backwards, even if steps are counted more than once.
     """
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
@@ -212,6 +212,7 @@ def show_progress(text: str) -> Iterator[None]:
 
 
 def console(stderr: bool = False) -> Screen:
+    """Return a console as wide as the terminal, or wide enough for all tables in a pipe."""
     made = Screen(stderr=stderr, highlight=False)
     if not made.folds:
         made.width = max(made.width, PIPE_WIDTH)
@@ -249,7 +250,7 @@ def report_errors() -> Iterator[None]:
 
 @contextmanager
 def name_errors(what: str) -> Iterator[None]:
-    """Say which of several things an error is about."""
+    """Prefix the errors within with a name."""
     try:
         yield
     except ArmwrightError as error:
@@ -258,18 +259,19 @@ def name_errors(what: str) -> Iterator[None]:
 
 
 def report(word: str, colour: str, text: str) -> None:
-    """A line on stderr."""
+    """Print a line on stderr."""
     whole = f"{text} {option_names(text)}".rstrip()
     console(stderr=True).print(f"[{colour}]{word}:[/] {markup.escape(shown_lines(whole))}", soft_wrap=True)
 
 
 def option_names(text: str) -> str:
-    """What the arguments of `armwright.load` that a text speaks of are on the command line."""
+    """Return a note with the command-line options for arguments of `armwright.load` that a text names."""
     options = list(dict.fromkeys(option for argument, option in LOAD_OPTIONS.items() if argument in text))
     return f"(on the command line: {', '.join(options)})" if options else ""
 
 
 def table(*heads: str, title: str | None = None) -> Table:
+    """Return an empty table; columns of numbers are right-aligned, columns of words may fold."""
     made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for head in heads:
         justify: JustifyMethod = "right" if head in NUMBER_HEADS or head.startswith("n = ") else "left"
@@ -300,12 +302,12 @@ def show_rows(
 
 
 def show_json(data: Any) -> None:
-    """The same for programs; what is not a number there is null."""
+    """Print data as JSON; numbers that are not finite become null."""
     typer.echo(json.dumps(as_json_value(data), indent=2, allow_nan=False))
 
 
 def as_json_value(value: Any) -> Any:
-    """Data as JSON has it: arrays as lists, records and named things by their fields, paths as text."""
+    """Return data as JSON values: arrays as lists, records by their fields, paths as text."""
     if isinstance(value, Mapping):
         return {str(key): as_json_value(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -320,31 +322,32 @@ def as_json_value(value: Any) -> Any:
 
 
 def records(rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """A table, whose first row is its head, as a record for each row."""
+    """Return a table, whose first row is its head, as a record for each row."""
     return [dict(zip(rows[0], row, strict=False)) for row in rows[1:]]
 
 
 def numbered(notes: Iterable[str]) -> dict[str, int]:
-    """Each note once, and its number from 1 on."""
+    """Return each note once with its number, from 1."""
     return {note: i for i, note in enumerate(dict.fromkeys(filter(None, notes)), start=1)}
 
 
 def show_notes(notes: Mapping[str, int]) -> None:
+    """Print numbered notes."""
     for note, i in notes.items():
         console().print(f"{i:2}  {escape(note)}", style="dim", soft_wrap=True)
 
 
 def write_and_report(path: Path, text: str, what: str) -> None:
-    """Write a page, and say what there is to see on it."""
+    """Write a page and print its path and content."""
     write(path, text)
     report_page(path, what)
 
 
 def report_page(path: Path, what: str) -> None:
-    """What was written, and what it holds."""
+    """Print the path of a written page or folder, and its content."""
     console().print(f"{escape(path)}: {what}", style="dim", soft_wrap=True)
 
 
 def page_name(given: Path | None, robot: str, ending: str) -> Path:
-    """Where a page goes: where the user says, or into a file named after the robot."""
+    """Return the path of a page: the given one, or a file named after the robot."""
     return given or Path((re.sub(r"[^\w.-]+", "_", robot).strip("._") or "robot") + ending)

@@ -1,4 +1,4 @@
-"""Where pages go: named after the robot and its payload, never over a page of another one or a file of the user."""
+"""The names of pages: of the robot and its payload, never over a page of another robot or a file of the user."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from armwright.pages.report.plot import write
 from armwright.robot import Robot
 
 PAGE_MARK = "<!-- armwright page of {} -->"
-"""The last line of a page whose name was chosen; it says whose page it is."""
+"""The last line of a page whose name was chosen; it identifies the robot and the scenario."""
 
 PAGE_SUFFIXES = (".html", ".htm", "")
-"""What the names of pages end in."""
+"""The suffixes of pages."""
 
 MARK_BYTES = 200
-"""Of the end of a page, in which its mark is."""
+"""The number of bytes at the end of a page that hold its mark."""
 
 MAX_PAGE_NUMBER = 1000
-"""The most pages of one name, which have numbers."""
+"""The largest number of pages of one name."""
 
 
 def payload_suffix(arm: Robot) -> str:
@@ -89,7 +89,7 @@ def with_mark(text: str, whose: str) -> str:
 
 @dataclass(frozen=True)
 class PagePlace:
-    """Where a page goes, and whose page it is if its name was chosen."""
+    """The path of a page, and its mark if the name was chosen."""
 
     path: Path
     whose: str | None

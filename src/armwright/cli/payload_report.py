@@ -21,26 +21,26 @@ from armwright.simulation import Run
 from armwright.trajectory import MostPayload
 
 SLOW_FACTOR = 1000.0
-"""Times as long: at this pace nothing but weight and dry friction is left of the torques."""
+"""The slowdown at which only weight and dry friction are left of the torques."""
 
 CURVE_CUTOFF = 4.0
-"""Curves are cut off at so many times the most payload: what a joint could hold beyond says nothing of the robot."""
+"""Curves are cut off at this multiple of the most payload; beyond it a joint is no limit."""
 
 MASS_ROUNDING = 1e-9
 
 MAX_PAYLOAD_POINTS = 1500
-"""Of a curve."""
+"""The largest number of points of a curve."""
 
 
 @dataclass(frozen=True)
 class PayloadReport:
-    """The most payload along a motion, and along the same path at a pace at which only weight counts, if known."""
+    """The most payload along a motion, and along the same path so slowly that only weight counts, if known."""
 
     found: MostPayload
     slowly: float | None
 
     def lines(self) -> Iterator[str]:
-        """What it is, which joint gives out first, which one next, and what a slower motion would bring."""
+        """Yield the most payload, the joint that limits it, the next joint, and the most payload of a slow motion."""
         found = self.found
         lines = str(found).splitlines()
         yield f"most payload      {lines[0]}"
@@ -56,7 +56,7 @@ class PayloadReport:
         yield from (f"                  {line}" for line in lines[1:])
 
     def data(self) -> dict[str, Any]:
-        """The same in numbers."""
+        """Return the report as data."""
         found = self.found
         joints = zip(found.holder.joints, found.by_joint.tolist(), strict=True)
         return {
@@ -73,7 +73,7 @@ class PayloadReport:
         }
 
     def page(self) -> str:
-        """A page with the most payload at every time, as each joint allows it."""
+        """Return a page with the most payload that each joint allows over time."""
         found = self.found
         curve = found.curves[found.motion]
         every = max(1, -(-len(curve.t) // MAX_PAYLOAD_POINTS))
@@ -143,7 +143,7 @@ def payload_warning(plan: Scenario, run: Run) -> Iterator[str]:
 
 
 def _feasible_payload(plan: Scenario, held: Payload) -> str:
-    """What the robot could hold along a motion for which it is too weak."""
+    """Return a note on the feasible payload along a motion for which the robot is too weak."""
     if plan.phases or plan.trajectory is None or plan.besides is not None:
         return ""
     shape = np.asarray(held.inertia) / held.mass

@@ -62,7 +62,7 @@ def _show(found: Sizing) -> None:
 
 
 def _as_data(found: Sizing) -> dict[str, Any]:
-    """What the tables say, in numbers."""
+    """Return the content of the tables as numbers."""
     return {
         "robot": found.robot.name,
         "catalogue": found.catalogue,

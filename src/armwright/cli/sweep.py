@@ -64,12 +64,12 @@ def run_sweep(
         with _bar(not json) as tell:
             done = compute_study(_study(study, target, allow_functions), folder, threads, workers, cluster, part, tell)
     except KeyboardInterrupt:
-        note("stopped", "yellow", f"{folder} keeps the chunks that were done; the same command goes on from there")
+        note("stopped", "yellow", f"{folder} keeps the chunks that were done; run the same command to continue")
         raise
     new, found = done.done - done.earlier, study_summary(open_study(folder))
     useful = (
         part is not None or found["failed"] < found["rollouts"]
-    )  # of a part nobody can say, and whoever runs it goes on
+    )  # the status of a part is unknown here; a run of the part continues
     if json:
         show_json({**found, "computed": new})
         return useful

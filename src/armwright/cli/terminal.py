@@ -16,7 +16,7 @@ ASCII_FORMS = {
     "\u2019": "'",
     "\u2026": "...",
 }
-"""What stands for characters that have no plain form of their own."""
+"""Return replacements of characters that an encoding lacks."""
 
 
 def replace_unencodable() -> None:

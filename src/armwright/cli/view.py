@@ -51,7 +51,7 @@ def run_view(
 
 
 def _told(url: str, host: str, json: bool) -> None:
-    """Where the page is, and who else can reach it."""
+    """Print the address of the page, and a warning if other machines can reach it."""
     if host not in LOOPBACK_HOSTS:
         report("warning", "yellow", f"listening at {host}: everybody who can reach this machine can look and steer")
     if json:

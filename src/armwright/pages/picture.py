@@ -1,4 +1,4 @@
-"""The page of a run: its robot as it looks, and where every link is at each time, handed over as plain numbers."""
+"""The page of a run: the shapes of its robot and the poses of every link over time, as plain numbers."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from armwright.robot import Robot
 from armwright.simulation.run import Run
 
 MAX_POSE_TIMES, MAX_POSE_NUMBERS = 600, 60_000
-"""Poses are kept at so many times, at fewer of robots with many links; between two of them a page goes straight."""
+"""The largest number of times with poses, and of numbers in all poses; a page interpolates between them."""
 
 MAX_PAGE_TRIANGLES = 150_000
-"""Triangles on a page, of all meshes together: some two megabytes."""
+"""The largest number of triangles on a page, about two megabytes."""
 
 MIN_MESH_TRIANGLES = 400
-"""Which a mesh keeps however many others there are."""
+"""The smallest number of triangles to which a mesh is reduced."""
 
 GHOST_DISTANCE = 2e-3
-"""Parts of its size by which a reference must be away to be drawn beside the robot."""
+"""The distance of a reference, as a part of the robot's size, from which on it is drawn as a ghost."""
 
 
 def page(run: Run, title: str, scenario: str = "") -> str:
-    """The page of a run; `scenario` is the text of the file that makes it again."""
+    """Return the page of a run; `scenario` is the text of the file that repeats it."""
     return page_of(run, scene_data(run), title, scenario)
 
 
@@ -48,7 +48,7 @@ def write_run_page(run: Run, path: str | Path, title: str | None = None) -> Path
 
 
 def scene_data(run: Run) -> dict[str, Any]:
-    """Everything that is seen of a robot, in the frames of its links, and these frames over time."""
+    """Return the shapes of a robot in the frames of its links, and the poses of these frames over time."""
     robot, seen = run.robot, appearance_of(run.robot.without_payload())
     pick = sampled_records(len(run.t), min(MAX_POSE_TIMES, MAX_POSE_NUMBERS // (7 * len(robot.links))))
     shapes, meshes = _shapes(seen)
@@ -72,7 +72,7 @@ def scene_data(run: Run) -> dict[str, Any]:
 
 
 def _joints_before(robot: Robot) -> list[dict[str, Any]]:
-    """Of the joint before each link: which of the robot's joints it is, -1 where it follows others, and its kind."""
+    """Return the joint before each link: its index, -1 if it follows others, and its kind."""
     place = {joint.name: i for i, joint in enumerate(robot.joints)}
     found = []
     for carrier in robot.link_rows:
@@ -83,7 +83,7 @@ def _joints_before(robot: Robot) -> list[dict[str, Any]]:
 
 
 def _payload_shapes(run: Run) -> list[dict[str, Any]]:
-    """What the tool holds, and from when to when it does."""
+    """Return the shapes of the payloads, each with the times from which and to which the tool holds it."""
     made = []
     for phase in run.phases or (run,):
         robot = phase.robot
@@ -94,7 +94,7 @@ def _payload_shapes(run: Run) -> list[dict[str, Any]]:
 
 
 def _shapes(seen: Appearance) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """All shapes, each on its link (-1 the base), and the meshes that some of them are, each once."""
+    """Return all shapes with their links (-1 is the base), and their meshes, each once."""
     on = [(i, visual) for i, visuals in enumerate((seen.base, *seen.links), start=-1) for visual in visuals]
     files = list(dict.fromkeys(visual.shape for _, visual in on if isinstance(visual.shape, Mesh)))
     place = {mesh: k for k, mesh in enumerate(files)}
@@ -114,14 +114,14 @@ def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
 
 
 def _meshes(all_of_them: Sequence[Triangles]) -> list[dict[str, Any]]:
-    """Triangles as texts of their bytes; coarser where there are too many, each by the same factor."""
+    """Return meshes as base64 texts; all are made coarser by the same factor if they have too many triangles."""
     count = sum(len(one.faces) for one in all_of_them)
     share = min(1.0, MAX_PAGE_TRIANGLES / max(count, 1))
     return [_mesh(one.coarser(max(int(share * len(one.faces)), MIN_MESH_TRIANGLES))) for one in all_of_them]
 
 
 def _mesh(found: Triangles) -> dict[str, Any]:
-    """Vertices in 65536 steps along each side of their box; those that fall together are one."""
+    """Return a mesh with its vertices rounded to 65536 steps along each side of its box; equal ones are merged."""
     low = found.vertices.min(axis=0)
     step = np.maximum(found.vertices.max(axis=0) - low, 1e-9) / 65535
     whole = np.round((found.vertices - low) / step).astype(np.int64)
@@ -137,7 +137,7 @@ def _mesh(found: Triangles) -> dict[str, Any]:
 
 
 def as_quaternions(poses: Array) -> Array:
-    """Transforms (..., 4, 4) as x y z and the unit quaternion x y z w (..., 7), along the first axis without jumps."""
+    """Return transforms (..., 4, 4) as x y z and quaternions x y z w (..., 7), without jumps along the first axis."""
     R = poses[..., :3, :3]
     trace = np.einsum("...ii", R)
     diagonal = np.einsum("...ii->...i", R)
@@ -163,7 +163,7 @@ def as_quaternions(poses: Array) -> Array:
 
 
 def _ghost(run: Run, pick: Array, size: float) -> str | None:
-    """Where the reference would have the links, if that is anywhere else."""
+    """Return the poses of the links along the reference, or None if the run stays close to it."""
     if run.reference is None or run.robot.balls:
         return None
     wanted = run.reference[0][pick]  # nan in phases that follow nothing
@@ -173,7 +173,7 @@ def _ghost(run: Run, pick: Array, size: float) -> str | None:
 
 
 def _traces(robot: Robot) -> list[list[float]]:
-    """What leaves a line behind it, a link and a place on it: the tool, else a base that floats, else the ends."""
+    """Return the points that leave a trace (link, position on it): the tool, else a floating base, else the ends."""
     if robot.tip is not None:
         return [[robot.tip, *np.asarray(robot.tool_frame.pose, dtype=float)[:3, 3].tolist()]]
     free = [i for i, carrier in enumerate(robot.link_rows) if robot.rows[carrier].kind == "free"]

@@ -1,4 +1,4 @@
-"""A robot in three dimensions."""
+"""A robot drawn in three dimensions by matplotlib."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from armwright.robot import Robot
 
 
 def plot_robot(robot: Robot, q: ArrayLike | None = None, ax: Any = None) -> Any:
-    """The robot at q, or where it is neutral, on the floor of the world; returns the axes, new ones by default."""
+    """Draw the robot at q, by default its neutral pose, and return the axes, new ones by default."""
     plt = pyplot()
     from mpl_toolkits.mplot3d import art3d  # type: ignore[import-untyped]  # noqa: PLC0415  (with matplotlib)
 

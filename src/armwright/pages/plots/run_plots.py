@@ -1,4 +1,4 @@
-"""A run as curves over time, and as torque over speed within what each joint can do."""
+"""A run as curves over time, and as torque over speed within the limits of each joint."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ DEFAULT_QUANTITIES = ("q", "qd", "tau", "energy")
 
 
 def plot_run(run: Run, what: Sequence[str] | str = DEFAULT_QUANTITIES, joints: Any = None) -> Any:
-    """A figure with one chart for each of `what` (q, qd, qdd, tau, power, stop_torque, energy), of all joints or some.
+    """Return a figure with a chart for each of `what`: q, qd, qdd, tau, power, stop_torque or energy.
 
-    Dashed are the motion that was to be followed, dotted the limits of a joint where it comes near them.
+    The reference is dashed; the limits of a joint are dotted where it comes near them.
     """
     plt, places = pyplot(), joint_indices(run.robot, joints)
     listed = [what] if isinstance(what, str) else list(what)
@@ -52,7 +52,7 @@ def plot_run(run: Run, what: Sequence[str] | str = DEFAULT_QUANTITIES, joints: A
 
 
 def _unit(run: Run, name: str, places: list[int]) -> str:
-    """The unit of a quantity: one where all joints turn or all slide."""
+    """Return the unit of a quantity: one unit if all joints turn or all slide."""
     turning, *sliding = QUANTITY_TITLES[name][1].split(" or ")
     kinds = {bool(run.robot.joints[i].prismatic) for i in places}
     return " or ".join([turning, *sliding] if len(kinds) > 1 else sliding if kinds == {True} and sliding else [turning])
@@ -86,7 +86,7 @@ def _draw_energies(ax: Any, run: Run) -> None:
 
 
 def plot_torque_speed(run: Run, joints: Any = None) -> Any:
-    """A figure with a chart for each joint: its torque over its speed, and the limits of both as a box."""
+    """Return a figure with a chart for each joint: its torque over its speed, and the limits of both as a box."""
     plt, places = pyplot(), joint_indices(run.robot, joints)
     columns = min(3, len(places))
     rows = math.ceil(len(places) / columns)
@@ -107,7 +107,7 @@ def plot_torque_speed(run: Run, joints: Any = None) -> Any:
 
 
 def _draw_limits(ax: Any, plt: Any, speed: float | None, torque: float | None, beyond: bool) -> None:
-    """The limits, as far as there are any."""
+    """Draw the known limits of torque and speed."""
     line = {"color": "#d92d20" if beyond else "0.4", "linestyle": ":", "linewidth": 1.2}
     if speed is not None and torque is not None:
         ax.add_patch(plt.Rectangle((-speed, -torque), 2 * speed, 2 * torque, fill=False, **line))

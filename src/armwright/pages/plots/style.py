@@ -1,4 +1,4 @@
-"""What all plots have in common."""
+"""The style, colours and labels that all plots share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STYLE = {
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or what to install."""
+    """Return matplotlib.pyplot; without matplotlib an InputError says what to install."""
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415
     except ImportError:
@@ -37,17 +37,18 @@ def pyplot() -> Any:
 
 
 def joint_colour(joint: int) -> str:
+    """Return the colour of the curves of a joint."""
     return COLOURS[joint % len(COLOURS)]
 
 
 def plain_label(name: object) -> str:
-    """A name as it is: matplotlib takes what is between two dollars for a formula, and leaves _x out of a legend."""
+    """Return a name that matplotlib shows unchanged: it reads $...$ as a formula and hides _x in legends."""
     text = shown(name).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 def joint_indices(robot: Robot, joints: Sequence[str | int] | str | int | None) -> list[int]:
-    """The places of joints that are given by name or number, all of them by default."""
+    """Return the indices of joints given by name or number; all of them by default."""
     if joints is None:
         return list(range(robot.n))
     return [joint_index(robot, joint) for joint in ([joints] if np.ndim(joints) == 0 else joints)]  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""What every page has in common: texts stay texts, data stay data, and a policy lets nothing else run."""
+"""Parts of every page: escaped texts, embedded data, templates and the content security policy."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 def escape(text: object, lines: bool = False) -> str:
-    """Any text as part of a page, in an element or a quoted attribute; with `lines`, line breaks stay."""
+    """Return a text escaped for an element or a quoted attribute; with `lines`, line breaks stay."""
     return html.escape(shown_lines(text) if lines else shown(text))
 
 
 def json_data(value: Any) -> str:
-    """JSON to stand in a script element: no `<` is left in it that could end the element or begin another."""
+    """Return JSON for a script element: it has no `<` that could end the element or begin another."""
     text = json.dumps(value, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @cache
 def packaged_text(name: str) -> str:
-    """The text of a file of this room: a template, a style, a script."""
+    """Return the text of a file of this package: a template, a style, a script."""
     return resources.files("armwright.pages.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """The template with {{name}} replaced by its value, all in one pass: what a value holds is never replaced again.
+    """Return the template with {{name}} replaced by its value, in one pass: values are never expanded again.
 
-    {{look.css}}, as any name with a dot, is that file of this room. {{policy}} is the content security policy of the
+    {{look.css}}, as any name with a dot, is that file of this package. {{policy}} is the content security policy of the
     template: its own styles and scripts run, named by their hashes, and nothing else does, nor is anything fetched.
     """
     own = {name: packaged_text(name) for name in _PLACE.findall(template) if "." in name}
@@ -49,12 +49,12 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
 
 
 def document(kind: str, title: str, body: str) -> str:
-    """A page without script: what kind of page it is, its title as text, and what stands below it as HTML."""
+    """Return a page without script, with its kind, its title as text and its body as HTML."""
     return fill_template(packaged_text("plain.html"), {"kind": escape(kind), "title": escape(title), "body": body})
 
 
 def table(rows: Sequence[Sequence[object]], tones: Mapping[str, str] | None = None) -> str:
-    """Rows of texts, of which the first is the head; a cell that says one of the `tones` has its class, a colour."""
+    """Return rows of texts as a table, the first as its head; `tones` gives CSS classes to cells with these texts."""
     head = "".join(f'<th scope="col"{_length(cell)}>{escape(cell)}</th>' for cell in rows[0])
     body = "".join(f"<tr>{''.join(_cell(cell, tones or {}) for cell in row)}</tr>" for row in rows[1:])
     return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
@@ -66,7 +66,7 @@ def _cell(cell: object, tones: Mapping[str, str]) -> str:
 
 
 MAX_UNBROKEN_CELL = 14
-"""Characters of a cell that stays on one line."""
+"""The largest number of characters of a cell that is never broken."""
 
 
 def _length(cell: object) -> str:
@@ -74,7 +74,7 @@ def _length(cell: object) -> str:
 
 
 def policy(template: str) -> str:
-    """A meta element that allows the styles and scripts which stand in the template, and nothing else."""
+    """Return a meta element that allows the styles and scripts of the template and nothing else."""
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
     for name, pattern in (("style-src", _STYLE), ("script-src", _SCRIPT)):
         if own := pattern.findall(template):

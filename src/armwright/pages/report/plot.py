@@ -23,12 +23,12 @@ COLOURS = (
 
 
 MAX_DRAWN_VALUE = 1e300
-"""What is beyond is not drawn: neither is what is not a number, and the distance of two such numbers may be none."""
+"""The largest magnitude that is drawn; the difference of larger numbers may overflow."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Points to join by a line, to mark one by one too if `marks`, or only that; `dashed` for what is a reference."""
+    """Points joined by a line if `line`, marked one by one if `marks`; references are `dashed`."""
 
     name: str
     x: Sequence[float]
@@ -40,7 +40,7 @@ class Curve:
 
 
 def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None, names: Sequence[str] = ()) -> list[Curve]:
-    """One curve for each joint, or for those listed, of values (times, n); numbered where there are no names."""
+    """Return a curve for each listed joint, by default all, of values (times, n), with names or numbers."""
     shown = range(values.shape[1]) if joints is None else joints
     called = names or [f"joint {i + 1}" for i in range(values.shape[1])]
     return [Curve(called[i], t.tolist(), values[:, i].tolist(), colour=COLOURS[i % len(COLOURS)]) for i in shown]
@@ -48,7 +48,7 @@ def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None, name
 
 @dataclass(frozen=True)
 class Plot:
-    """Curves on common axes; it is higher than asked where the legend needs it."""
+    """Curves on common axes; a long legend makes the plot higher than `height`."""
 
     title: str
     x: str
@@ -62,7 +62,7 @@ class Plot:
     _box: tuple[int, int, int, int] = field(default=(78, 40, 190, 48), repr=False)  # left, top, right, bottom
 
     def svg(self, legend: bool = True) -> str:
-        """The picture; without a `legend` it is narrower by the place of it."""
+        """Return the picture as SVG; without a `legend` it is narrower."""
         left, top, right, bottom = self._box
         height = max(self.height, 90 + 17 * len(self.curves)) if legend else self.height
         x0, x1, y0, y1 = left, self.width - right, height - bottom, top
@@ -114,7 +114,7 @@ def _curve_elements(curve: Curve, colour: str, xs: Axis, ys: Axis) -> list[str]:
 
 
 def _legend(plot: Figure) -> str:
-    """The names of curves as a list, which finds room on a telephone."""
+    """Return the names of curves as a list, which fits a telephone."""
     rows = []
     for i, curve in enumerate(plot.curves):
         dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
@@ -132,7 +132,7 @@ def _legend_entry(curve: Curve, colour: str, x: float, y: float) -> list[str]:
 
 
 class Axis:
-    """From values to places on the page."""
+    """A map from values to positions on the page."""
 
     def __init__(self, groups: Sequence[ArrayLike], log: bool, start: float, end: float) -> None:
         values = np.concatenate([np.ravel(np.asarray(g, dtype=float)) for g in groups]) if groups else np.zeros(0)
@@ -168,11 +168,11 @@ class Axis:
 
 
 Table: TypeAlias = tuple[str, Sequence[Sequence[str]]]
-"""A heading and rows, of which the first is the head."""
+"""A heading, and rows of which the first is the head."""
 
 
 class Figure(Protocol):
-    """A picture with its curves, which a legend lists, and a note below it."""
+    """A picture with its curves, which a legend lists, and a note below."""
 
     @property
     def curves(self) -> Sequence[Curve]: ...
@@ -190,7 +190,7 @@ def figures(
     tones: Mapping[str, str] | None = None,
     details: Sequence[Table] = (),
 ) -> str:
-    """A page of tables, plots and further tables, the `details`; `tones` colour cells by what they say."""
+    """Return a page of tables, plots and further tables, the `details`; `tones` colour cells by their text."""
     body = [f'<p class="lead">{escape(introduction, lines=True)}</p>']
 
     def panels(shown: Sequence[Table]) -> list[str]:
@@ -204,7 +204,7 @@ def figures(
 
 
 def write(path: str | Path, page: str, folders: bool = False) -> Path:
-    """Write a page, with the folders it is to lie in if asked; an error of one line where that cannot be done."""
+    """Write a page, with `folders` also its folder, and return its path; InputError if that fails."""
     try:
         if folders:
             Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Distributions of many quantities as one picture: a box from 5 to 95 %, the median, and whiskers to the ends."""
+"""Distributions of many quantities as one plot: a box from 5 to 95 %, the median, and whiskers to the ends."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from armwright.pages.report.html import escape
 from armwright.pages.report.plot import COLOURS, Axis, Curve
 
 ROW_HEIGHT = 26
-"""Height of a row."""
+"""The height of a row, pixels."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """One row: its name, the quantiles 0, 5, 50, 95 and 100 %, and a limit if there is one."""
+    """A row: its name, the quantiles 0, 5, 50, 95 and 100 %, and its limit or None."""
 
     name: str
     quantiles: tuple[float, float, float, float, float]
@@ -23,7 +23,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Distributions on a common axis, one row each; what is beyond its limit is red."""
+    """Distributions on a common axis, one row each; values beyond a limit are red."""
 
     title: str
     x: str
@@ -33,7 +33,7 @@ class Ranges:
 
     @property
     def curves(self) -> list[Curve]:
-        """What a legend lists."""
+        """The curves that a legend lists: none."""
         return [Curve("limit", [], [], dashed=True, colour=COLOURS[6])] if self._limits else []
 
     @property
@@ -41,7 +41,7 @@ class Ranges:
         return [row.limit for row in self.rows if row.limit is not None]
 
     def svg(self, legend: bool = True) -> str:
-        """The picture; a legend stands beside it."""
+        """Return the picture as SVG; its legend stands next to it."""
         left = 40 + 7 * max(len(row.name) for row in self.rows)
         bottom = 44 + ROW_HEIGHT * len(self.rows)
         xs = Axis([row.quantiles for row in self.rows] + [self._limits, [0.0]], False, left, self.width - 24)
@@ -66,7 +66,7 @@ class Ranges:
 
 
 def _bar_elements(row: Range, xs: Axis, right: float, y: float) -> Iterator[str]:
-    """A row at a height of the picture."""
+    """Return the SVG elements of a row at a height of the picture."""
     beyond = row.limit is not None and max(abs(row.quantiles[0]), abs(row.quantiles[4])) > row.limit
     colour = COLOURS[6] if beyond else COLOURS[0]
     least, low, median, high, largest = (xs.at(x) for x in row.quantiles)

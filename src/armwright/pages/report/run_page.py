@@ -1,4 +1,4 @@
-"""A run as one self-contained page: the robot moving with its curves, what it asks of every joint, the audit."""
+"""A run as one self-contained page: the moving robot, curves, the load of every joint, the audit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from armwright.pages.report.html import escape, fill_template, json_data, packag
 from armwright.pages.report.plot import COLOURS
 
 MAX_RECORDS, MAX_CURVE_NUMBERS, MIN_RECORDS = 2000, 110_000, 200
-"""Curves are thinned to so many points, a screen having no more columns; to fewer where a robot has many joints."""
+"""The largest number of points of a curve, of numbers on a page, and the smallest number of points."""
 
 STANDARD_GRAVITY, GRAVITY_TOLERANCE = 9.81, 0.03
-"""m/s^2: gravity that needs no mention."""
+"""m/s^2: gravity that the heading does not mention."""
 
 
 def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -> str:
-    """The page of a `Run` with the `picture` of its robot; `scenario` is the text of the file that makes it again."""
+    """Return the page of a `Run` with the `picture` of its robot; `scenario` is the file that repeats it."""
     per_joint = 5 + 3 * (run.reference is not None) + 2 * bool(run.stop_torque.size)
     pick = sampled_records(len(run.t), MAX_CURVE_NUMBERS // (per_joint * run.robot.n))
     data = {
@@ -54,19 +54,19 @@ def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -
 
 
 def base64_text(values: ArrayLike, kind: str = "<f4") -> str:
-    """Numbers as the text of their bytes, the least significant first."""
+    """Return numbers as base64 text of their bytes, the least significant first."""
     with np.errstate(over="ignore"):  # what is beyond all floats is drawn nowhere
         return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
 def sampled_records(count: int, most: int) -> Array:
-    """Which of so many records are kept: evenly, first and last among them."""
+    """Return the indices of evenly spaced records, the first and the last among them."""
     wanted = min(count, MAX_RECORDS, max(most, MIN_RECORDS))
     return np.unique(np.linspace(0, count - 1, wanted).round().astype(int))
 
 
 def _facts(run: Any) -> Iterable[str]:
-    """What was run: in the heading, a word and what is to be said of it."""
+    """Yield the facts in the heading of the page, as HTML."""
     s, arm = run.settings, run.robot
     base = " and a free base" if len(run.driven) < arm.n else ""
     yield _fact("joints", f"{len(run.driven)}{base}")
@@ -100,7 +100,7 @@ def _fact(word: str, text: str, mark: str = "") -> str:
 
 
 def _gravity_text(gravity: Iterable[float]) -> str | None:
-    """In words, unless it is that of the earth and points down."""
+    """Return gravity as text; None if it is that of the earth and points down."""
     x, y, z = gravity
     if abs(z + STANDARD_GRAVITY) <= GRAVITY_TOLERANCE and x == y == 0:
         return None
@@ -108,14 +108,14 @@ def _gravity_text(gravity: Iterable[float]) -> str | None:
 
 
 def _line_legend(run: Any) -> str:
-    """What broken lines mean."""
+    """Return the legend of dashed and dotted lines, as HTML."""
     words = ["dashed: the limit"] * any(joint.max_torque is not None or joint.limits for joint in run.robot.joints)
     words += ["dotted: the reference"] * (run.reference is not None)
     return escape(", ".join(words)) + '<span class="hint"> · drag in a chart to enlarge, double-click to go back</span>'
 
 
 def _joints(run: Any) -> Iterable[dict[str, Any]]:
-    """Names, units, colours of curves and of rings in the picture; a free base that nothing drives is hidden first."""
+    """Yield names, units and colours of the joints; a free base that nothing drives is hidden at first."""
     driven = set(run.driven)
     for i, joint in enumerate(run.robot.joints):
         unit, force = joint_units(joint)
@@ -124,12 +124,12 @@ def _joints(run: Any) -> Iterable[dict[str, Any]]:
 
 
 def joint_units(joint: Any) -> tuple[str, str]:
-    """Of position and of force."""
+    """Return the units of position and of force of a joint."""
     return ("m", "N") if joint.prismatic else ("rad", "N m")
 
 
 def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
-    """What is drawn: a title, a unit, and one curve per joint with its limits, or named ones."""
+    """Yield the charts: a title, a unit, and a curve for each joint with its limits, or named curves."""
     joints, targets = run.robot.joints, run.reference or (None, None, None)
     straight = all(not joint.prismatic for joint in joints)
     unit, force = ("rad", "N m") if straight else ("rad or m", "N m or N")
@@ -175,7 +175,7 @@ def _named_chart(title: str, unit: str, curves: Mapping[str, Array], pick: Array
 
 
 def _finite_limits(limits: Any) -> list[float] | None:
-    """Two limits that are numbers, or None."""
+    """Return two finite limits, or None."""
     return [float(x) for x in limits] if limits is not None and np.isfinite(limits).all() else None
 
 
@@ -190,7 +190,7 @@ JOINT_HEADS = (
 
 
 def joint_rows(run: Any) -> list[tuple[str, ...]]:
-    """Per joint: name, range, peak speed and torque, when, and the part of the limits they are, RMS torque, power."""
+    """Return a row per joint: name, range, peak speed and torque with times and shares of limits, RMS torque, power."""
     rows: list[tuple[str, ...]] = []
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         unit, force = joint_units(joint)
@@ -217,12 +217,12 @@ JOINT_TABLE_HEADS = ("joint", "peak torque", "peak speed", "peak power", "positi
 
 
 def joint_table(run: Any) -> str:
-    """Per joint as HTML: peaks, when, and the part of the limits they are as bars; what is beyond a limit marked."""
+    """Return the table of joints as HTML: peaks, their times, and shares of the limits as bars."""
     head = "".join(f'<th scope="col">{name}</th>' for name in JOINT_TABLE_HEADS)
     rows = "".join(_joint_row(run, i) for i in run.driven)
     table = (
         '<div class="scroll" tabindex="0" role="region" aria-label="The joints">'
-        "<table><caption><h2>What it asks of the joints "
+        "<table><caption><h2>Load of the joints "
         '<span class="soft jump-hint">click a time to show the robot at that time</span></h2></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
@@ -250,7 +250,7 @@ def _joint_row(run: Any, i: int) -> str:
 
 
 def _stop_note(run: Any, i: int, unit: str, force: str) -> str:
-    """How deep and how hard a joint has pressed its stop, and when first; nothing if it has hit none."""
+    """Return the first time, depth and torque with which a joint pressed its stop; "" if it hit none."""
     if run.stops is None or not run.stops.hit[i]:
         return ""
     stops = run.stops
@@ -260,11 +260,11 @@ def _stop_note(run: Any, i: int, unit: str, force: str) -> str:
 
 EXCEEDED_ATTRIBUTE = ' class="beyond"'
 WARNING_SHARE = 0.8
-"""The part of a limit from which on a bar warns."""
+"""The share of a limit from which on a bar is yellow."""
 
 
 def _peak_cell(value: str, at: float, mean: str, part: float | None, words: str, beyond: bool) -> str:
-    """A peak, when it is had, and how much of the limit it is."""
+    """Return the cell of a peak: its value, its time and its share of the limit."""
     when = _time_button(at)
     if part is None:
         return f"<td>{value}<small>{mean}{when}</small><small>no limit</small></td>"
@@ -279,12 +279,12 @@ def _peak_cell(value: str, at: float, mean: str, part: float | None, words: str,
 
 
 def _time_button(at: float) -> str:
-    """A time that shows the robot there; nothing if there is none."""
+    """Return a button that shows the robot at a time; "" if the time is not finite."""
     return f'<button class="jump" data-t="{at:.9g}">at {at:.3g} s</button>' if np.isfinite(at) else ""
 
 
 def _range_cell(q: Array, joint: Any, unit: str, stopped: str) -> str:
-    """From where to where a joint moves, and may, and what its stop has done."""
+    """Return the cell with the range of a joint, its limits and its stop."""
     words, limits = f"{tidy(q.min(), '.3g')} to {tidy(q.max(), '.3g')} {unit}", _finite_limits(joint.limits)
     if limits is None:
         return f"<td>{words}{stopped}</td>"
@@ -296,7 +296,7 @@ def _range_cell(q: Array, joint: Any, unit: str, stopped: str) -> str:
 
 
 def root_mean_square(t: Array, values: Array) -> float:
-    """Over time, by the trapezoidal rule."""
+    """Return the root mean square over time, by the trapezoidal rule."""
     if len(t) < 2:
         return float(np.abs(values[0]))
     return float(np.sqrt(np.trapezoid(values**2, t) / (t[-1] - t[0])))

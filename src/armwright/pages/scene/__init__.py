@@ -1,4 +1,4 @@
-"""What a robot looks like: the shapes and meshes of its file, or clean bodies made of its frames where it has none.
+"""The appearance of a robot: the shapes and meshes of its file, or bodies made from its frames.
 
 `looks(robot)` is what pages, viewer and plots show; `svg(robot, q)` is a picture for documents, a `Stage` draws slides.
 """

@@ -34,9 +34,9 @@ class Appearance:
 
 
 def appearance_of(robot: Robot) -> Appearance:
-    """What a robot looks like; where it stands is `robot.base` and `robot.link_poses(q)`.
+    """Return the shapes of a robot; `robot.base` and `robot.link_poses(q)` place them.
 
-    Where a mesh cannot be read its link has bodies made of frames, so that no hole is seen.
+    Where a mesh cannot be read its link has bodies made from frames instead.
     """
     size, lost = robot_size(robot), dict[Mesh, str]()
     seen = [robot.base_visuals, *(link.visuals for link in robot.links)]
@@ -55,7 +55,7 @@ def appearance_of(robot: Robot) -> Appearance:
 
 
 def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
-    """Whether a shape can be drawn; a mesh that cannot is lost for a reason, "" where there is no such file."""
+    """Return True if a shape can be drawn; a lost mesh has a reason, "" if there is no such file."""
     if not isinstance(shape, Mesh):
         return True
     try:
@@ -66,7 +66,7 @@ def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
 
 
 def _told(lost: Mapping[Mesh, str], count: int) -> Iterator[str]:
-    """What is missing in one sentence, however many meshes that is, and what cannot be read."""
+    """Return notes: one sentence for all missing meshes, and one for each that cannot be read."""
     yield from (why for why in lost.values() if why)
     missing = [mesh.file for mesh, why in lost.items() if not why]
     if not missing:

@@ -24,7 +24,7 @@ MAX_DRAWING_EDGE, MAX_EDGE_SPLITS = 0.16, 6
 
 CYLINDER_SIDES = 14
 DEFAULT_AZIMUTH, DEFAULT_ELEVATION = -55.0, 18.0
-"""Degrees from which a picture is seen."""
+"""The default view of a picture, degrees."""
 
 
 def parts(

@@ -1,4 +1,4 @@
-"""How far a robot reaches in the world as it stands, and where the floor is that it stands on."""
+"""The extent of a robot in the world, and the height of the floor below it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _box(visual: Visual, frame: Array) -> tuple[Array, Array]:
 
 
 def _half_extent(shape: Solid, R: Array) -> Array:
-    """How far a solid reaches from its middle along each axis of the world."""
+    """Return the half extent of a solid along each axis of the world."""
     if isinstance(shape, Box):
         return np.asarray(np.abs(R) @ np.asarray(shape.size) / 2)
     if isinstance(shape, Sphere):

@@ -88,7 +88,7 @@ def base_shapes(robot: Robot, size: float) -> tuple[Visual, ...]:
 
 
 def _foot(robot: Robot, size: float) -> Array:
-    """Where the plate is, in frame 0: below it on the floor, or at frame 0 itself if it hangs, or stands far above."""
+    """Return the pose of the base plate in frame 0: on the floor, or at frame 0 if that hangs or is far above."""
     base = np.asarray(robot.base)
     height = float(base[2, 3])
     if not 0 < height <= size or base[2, 2] < 1 - 1e-9:
@@ -120,7 +120,7 @@ def _radii(robot: Robot, size: float) -> Array:
 
 
 def _visual(frame: Array, pose: Array) -> tuple[Array, Array]:
-    """Where the next frame is seen from one, and the direction of its axis."""
+    """Return the origin of the next frame in this frame, and the direction of its axis."""
     relative = np.linalg.inv(frame) @ pose
     return relative[:3, 3], relative[:3, 2]
 
@@ -140,7 +140,7 @@ def _link(robot: Robot, i: int, children: Sequence[int], radii: Array, poses: Ar
 
 
 def _housing(kind: str, slides: bool, radius: float) -> list[Visual]:
-    """What is seen of the joint before a link, about its axis."""
+    """Return the housing of the joint before a link, about its axis."""
     if kind == "free":
         return []
     if kind == "ball":
@@ -184,7 +184,7 @@ def _aligned_with(z: Array) -> Array:
 
 
 def _end(robot: Robot, i: int, radius: float, size: float) -> list[Visual]:
-    """What the last link of a branch ends in: the tool, a frame with a name, such as a foot, else beyond its mass."""
+    """Return the end of the last link of a branch: at the tool, a named frame such as a foot, else beyond its mass."""
     named = [np.asarray(frame.pose)[:3, 3] for frame in robot.frames if frame.link == i]
     far = (
         np.asarray(robot.tool_frame.pose)[:3, 3]
@@ -216,7 +216,7 @@ def _inertia_box(robot: Robot, i: int) -> list[Visual]:
 
 
 def mass_spread(mass: float, inertia: Array) -> tuple[Array, Array] | None:
-    """Of a body twice the mean squares of its distances along its principal axes, and these; None where it has none.
+    """Return twice the mean squared distances along the principal axes, and these; None for impossible inertias.
 
     A box of even density has sides of the roots of 6 times these, an ellipsoid half axes of the roots of 5/2 of them.
     """

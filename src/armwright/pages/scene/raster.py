@@ -59,7 +59,7 @@ FLOOR_CELLS = 12
 
 @dataclass(frozen=True)
 class Camera:
-    """From where a picture is seen: degrees around and above, and its size in pixels."""
+    """The view of a picture: azimuth and elevation in degrees, and its size in pixels."""
 
     size: tuple[int, int] = SLIDE_PIXELS
     azimuth: float = DEFAULT_AZIMUTH
@@ -125,7 +125,7 @@ class Stage:
         ]
 
     def _on_floor(self, points: Array) -> Array:
-        """Where points throw their shadows."""
+        """Return the shadows of points on the floor."""
         found = points.copy()
         found[..., 2] = self.floor
         return found

@@ -1,4 +1,4 @@
-"""Meshes and shapes as triangles, for whatever draws them."""
+"""Meshes and shapes as triangles."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _read(path: Path, changed: int) -> Triangles:
         begins = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
         faces = np.concatenate([np.asarray(part.faces) + begin for part, begin in zip(parts, begins, strict=True)])
         colours = [_colours(part) for part in parts]
-    except Exception as error:  # whatever a reader of strangers' files may raise
+    except Exception as error:  # readers of foreign files may raise anything
         raise ModelError(f"mesh {path.name} cannot be read: {type(error).__name__}: {error}") from None
     if not np.isfinite(vertices).all():
         raise ModelError(f"mesh {path.name} has vertices that are not finite")

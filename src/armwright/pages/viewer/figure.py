@@ -21,7 +21,7 @@ GHOST_OPACITY = 0.35
 
 
 class RobotFigure:
-    """The nodes of one robot under a name; a ghost is transparent and all of one colour."""
+    """The nodes of one robot under a name; a ghost is transparent and has one colour."""
 
     def __init__(self, server: Any, root: str, robot: Robot, size: float, ghost: bool = False) -> None:
         self._scene, self._root, self._robot, self._size, self._ghost = server.scene, root, robot, size, ghost
@@ -58,7 +58,7 @@ class RobotFigure:
             self._shapes.append((node, node.opacity))
 
     def move(self, poses: Array) -> None:
-        """Put every link where it is in the world; those that have not moved cost nothing."""
+        """Move every link to its pose in the world; links that have not moved cost nothing."""
         for i, (node, T) in enumerate(zip(self._links, poses, strict=True)):
             if self._at is None or not np.array_equal(self._at[i], T):
                 where = viser_pose(T)
@@ -66,12 +66,12 @@ class RobotFigure:
         self._at = poses.copy()
 
     def remove(self) -> None:
-        """Take it out of the scene."""
+        """Remove the robot from the scene."""
         for node in (self._base, *self._links):
             node.remove()
 
     def show(self, what: str, on: bool) -> None:
-        """Switch the shapes, whether one sees through them, frames, names, centres of mass, ellipsoids of inertia."""
+        """Switch shapes, transparency ("glass"), frames, names, centres of mass or inertia ellipsoids on or off."""
         if what == "shapes":
             for node, _ in self._shapes:
                 node.visible = on
@@ -114,7 +114,7 @@ class RobotFigure:
 
 
 def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array] | None:
-    """Half axes and their directions of the ellipsoid of even density with this mass and inertia, if there is one."""
+    """Return the semi-axes and directions of the uniform ellipsoid with this mass and inertia, or None."""
     if (found := mass_spread(mass, inertia)) is None:
         return None
     squares, axes = found
@@ -123,7 +123,7 @@ def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array] | None:
 
 @deferred()
 def _unit_sphere() -> tuple[Array, Array]:
-    """A sphere of radius 1."""
+    """Return the vertices and faces of a unit sphere."""
     import trimesh  # noqa: PLC0415  (takes a while)
 
     made: Any = trimesh.creation.icosphere(subdivisions=3)
@@ -131,14 +131,14 @@ def _unit_sphere() -> tuple[Array, Array]:
 
 
 def viser_pose(T: Array) -> dict[str, Any]:
-    """A pose as viser has it: position, and a quaternion with w first."""
+    """Return a pose as viser takes it: position, and a quaternion with w first."""
     from viser.transforms import SO3  # noqa: PLC0415  (viser is loaded by whoever has a scene)
 
     return {"position": T[:3, 3].copy(), "wxyz": SO3.from_matrix(T[:3, :3]).wxyz}
 
 
 def pose_matrix(position: Array, wxyz: Array) -> Array:
-    """The other way round."""
+    """Return the transform (4, 4) of a position and a quaternion with w first."""
     from viser.transforms import SO3  # noqa: PLC0415
 
     T = np.eye(4)

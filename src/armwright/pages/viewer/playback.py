@@ -1,4 +1,4 @@
-"""Runs along a time line: where each is at the cursor, and the curves that are drawn of them."""
+"""Runs along a time line: the state of each at the cursor, and their curves."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from armwright.simulation.run import Run
 from armwright.simulation.utilisation import Use
 
 MAX_PLOT_POINTS = 600
-"""Of a curve: more are not seen."""
+"""The largest number of points of a curve."""
 
 PLAYBACK_SPEEDS = {"0.1x": 0.1, "0.25x": 0.25, "0.5x": 0.5, "1x": 1.0, "2x": 2.0, "5x": 5.0}
 
 
 @dataclass(frozen=True)
 class RunState:
-    """A run at a time: between two records what lies between them."""
+    """The state of a run at a time, interpolated between its records."""
 
     t: float
     q: Array
@@ -38,7 +38,7 @@ class RunState:
 
 @dataclass(frozen=True)
 class Curves:
-    """Times, and a row of values for each name."""
+    """Times, and a row of values for each name, with their unit."""
 
     unit: str
     t: Array
@@ -54,7 +54,7 @@ class Curves:
 
 
 class Playback:
-    """One run or several beside each other, a cursor in time, and how fast it goes."""
+    """One or several runs with a common cursor in time, and its speed."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs = tuple(runs)
@@ -67,10 +67,11 @@ class Playback:
         return self.runs[0]
 
     def seek(self, t: float) -> None:
+        """Move the cursor to a time within the runs; to their start if it is not finite."""
         self.t = float(np.clip(t if np.isfinite(t) else self.begin, self.begin, self.end))
 
     def play(self) -> None:
-        """Go on from the cursor, or from the beginning where it is at the end."""
+        """Play from the cursor, or from the start if the cursor is at the end."""
         self.t = self.begin if self.t >= self.end else self.t
         self.playing = True
 
@@ -78,13 +79,13 @@ class Playback:
         self.playing = False
 
     def advance(self, seconds: float) -> None:
-        """Let so much time of a clock pass."""
+        """Move the cursor by seconds of wall-clock time, times the speed."""
         if self.playing:
             self.seek(self.t + seconds * self.speed)
             self.playing = self.t < self.end
 
     def at(self, run: Run) -> RunState:
-        """A run at the cursor; before its first and after its last record it stands there."""
+        """Return the state of a run at the cursor, held constant before its first and after its last record."""
         k = int(np.clip(np.searchsorted(run.t, self.t, side="right") - 1, 0, max(len(run.t) - 2, 0)))
         after = min(k + 1, len(run.t) - 1)
         gap = float(run.t[after] - run.t[k])
@@ -105,30 +106,34 @@ class Playback:
 
 
 def torques(run: Run) -> Curves:
+    """Return the torque of every joint."""
     return _by_joint(run, "N m" if not _slides(run) else "N m or N", run.tau)
 
 
 def speeds(run: Run) -> Curves:
+    """Return the speed of every joint."""
     return _by_joint(run, "rad/s" if not _slides(run) else "rad/s or m/s", run.qd)
 
 
 def positions(run: Run) -> Curves:
+    """Return the position of every joint."""
     return _by_joint(run, "rad" if not _slides(run) else "rad or m", run.places)
 
 
 def torque_use(run: Run) -> Curves:
-    """The part of its largest torque that every joint uses, in percent; small joints beside large ones."""
+    """Return the share of its torque limit that every joint uses, in percent."""
     limits = np.array([joint.max_torque or np.nan for joint in run.robot.joints])
     return _by_joint(run, "% of the largest torque", 100 * np.abs(run.tau) / limits)
 
 
 def energies(run: Run) -> Curves:
+    """Return kinetic, potential and total energy."""
     values = np.stack([run.kinetic, run.potential, run.energy], axis=1)
     return _sampled_curves("J", run.t, ("kinetic", "potential", "together"), values)
 
 
 def with_other_run(curves: Curves, other: Curves) -> Curves:
-    """The curves of one run and, after them, those of another that have the same names, at the times of the first."""
+    """Return the curves of one run and those of another with the same names, at the times of the first."""
     rows = [other.values[other.names.index(name)] for name in curves.names if name in other.names]
     if len(rows) < len(curves.names):
         return curves
@@ -146,6 +151,7 @@ QUANTITY_CURVES = {
 
 
 def curves_of(run: Run, what: str) -> Curves:
+    """Return the curves of a quantity, one of `QUANTITY_CURVES`."""
     return QUANTITY_CURVES[what](run)
 
 
@@ -158,7 +164,7 @@ def _by_joint(run: Run, unit: str, values: Array) -> Curves:
 
 
 def _sampled_curves(unit: str, t: Array, names: tuple[str, ...], values: Array) -> Curves:
-    """Some of the records, first and last among them; rows that say nothing are left out."""
+    """Return curves at some of the records, without rows that are not finite."""
     kept = sampled_records(len(t), MAX_PLOT_POINTS)
     said = [i for i in range(len(names)) if np.isfinite(values[:, i]).all()]
     return Curves(unit, t[kept], tuple(names[i] for i in said), values[kept][:, said].T)

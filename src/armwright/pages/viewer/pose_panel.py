@@ -1,4 +1,4 @@
-"""The controls of a pose: a slider for every freedom, the tool to drag, what it holds and where down is."""
+"""The controls of a pose: a slider for every freedom, a gizmo at the tool, payloads and gravity."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SLIDER_STEPS = {"rad": 0.1, "m": 1e-3}
 
 
 def _slider_scale(joint: JointSlider) -> float:
-    """How many units of a slider one of the robot's is: sliders of angles are in degrees."""
+    """Return the factor from units of the robot to those of a slider: sliders of angles are in degrees."""
     return 180 / np.pi if joint.unit == "rad" else 1.0
 
 
@@ -38,7 +38,7 @@ def _slider_unit(joint: JointSlider) -> str:
 
 
 class PosePanel:
-    """Sliders, buttons and a gizmo; what is asked for goes to the state, and `changed` is called."""
+    """Sliders, buttons and a gizmo; each changes the state and calls `changed`."""
 
     def __init__(self, server: Any, state: PoseState, worker: Worker, changed: Callable[[], None]) -> None:
         self._server, self._gui, self.state, self._worker, self._changed = server, server.gui, state, worker, changed
@@ -69,13 +69,13 @@ class PosePanel:
         buttons.on_click(self._worker.on("pose", self._then_changed(go)))
 
     def _all_sliders(self) -> dict[JointSlider, Any]:
-        """Those of joints open, those of a base that floats folded away."""
+        """Return the sliders of the joints in an open folder, those of a floating base in a closed one."""
         joints = [joint for joint in self.state.joint_sliders if not joint.of_base]
         base = [joint for joint in self.state.joint_sliders if joint.of_base]
         return self._folder("Joints", joints, True) | self._folder("Base", base, False)
 
     def _folder(self, title: str, sliders: list[JointSlider], opened: bool) -> dict[JointSlider, Any]:
-        """A folder that says the unit, where there is one for all."""
+        """Return the sliders in a folder, whose title has their unit if all have the same."""
         if not sliders:
             return {}
         units = {_slider_unit(joint) for joint in sliders}
@@ -110,7 +110,7 @@ class PosePanel:
         self._changed()
 
     def _followed(self) -> str:
-        """What of its pose the frame can follow."""
+        """Return the choice of the pose components that the frame can follow."""
         kind = self.state.orientation_for(self.frame)
         return next(words for words, meant in ORIENTATION_CHOICES.items() if meant == kind)
 
@@ -131,7 +131,7 @@ class PosePanel:
         vector.on_update(self._worker.on("gravity", self._then_changed(choose)))
 
     def _load(self, k: int, hand: bool) -> tuple[Any, Any]:
-        """The mass and the centre of one payload."""
+        """Return the controls of the mass and the centre of one payload."""
         held, which = self.state.loads[k], "" if k == 0 else "Second "
         mass = self._gui.add_number(
             f"{which}{'payload' if which else 'Payload'} (kg)",
@@ -173,14 +173,14 @@ class PosePanel:
         return ORIENTATION_CHOICES[self._follows.value]
 
     def let_go(self) -> None:
-        """Nobody drags any more."""
+        """End a drag whose end no browser reported."""
         self._dragging = False
 
     def show_gizmo(self, on: bool) -> None:
         self._gizmo.visible = on
 
     def _follow(self, done: bool) -> None:
-        """The robot goes where the gizmo is; when it is let go it comes to where the robot is."""
+        """Move the robot to the gizmo; when the drag is done, the gizmo moves to the robot."""
         target = pose_matrix(self._gizmo.position, self._gizmo.wxyz)
         reach = self.state.follow(target, self.frame, self.orientation)
         self._reach.content = readout.status("" if reach.reached else str(reach), reach.reached)
@@ -193,7 +193,7 @@ class PosePanel:
         self._gizmo.position, self._gizmo.wxyz = where["position"], where["wxyz"]
 
     def refresh(self) -> None:
-        """Sliders, load and gizmo as the robot stands; the gizmo stays with the hand that drags it."""
+        """Show the state on sliders, loads and gizmo; a gizmo that is dragged stays where it is."""
         for joint, control in self._sliders.items():
             value = float(np.clip(self.state.value(joint), joint.low, joint.high)) * _slider_scale(joint)
             if abs(control.value - value) > SLIDER_STEPS[joint.unit] / 2:

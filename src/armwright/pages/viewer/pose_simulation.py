@@ -1,4 +1,4 @@
-"""Simulations that start from a pose: the laws to choose from, and the run that comes of one."""
+"""Simulations that start from the pose of a viewer: the drives to choose from, and the run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DRIVE_CHOICES = (FREE_FALL, HOLD_COMPENSATED, HOLD_PD, GRAVITY_ONLY)
 
 
 def law_of(robot: Robot, q: Array, name: str, limited: bool) -> Law | None:
-    """A law that starts at q. A base that floats has no drive; `limited`, no joint gives more than it has."""
+    """Return the law that starts at q. A floating base has no drive; if `limited`, torques stay within the limits."""
     if name == FREE_FALL:
         return None
     driven = np.array([joint.kind not in ("free", "planar") for joint in robot.joints])
@@ -46,7 +46,7 @@ def law_of(robot: Robot, q: Array, name: str, limited: bool) -> Law | None:
 
 
 def simulate_from(robot: Robot, q: Array, name: str, duration: float, limited: bool, stops: bool) -> Run:
-    """The run from rest at q under the law of that name."""
+    """Simulate from rest at q under the drive of that name and return the run."""
     seconds = float(np.clip(duration if np.isfinite(duration) else 1.0, 0.01, MAX_SECONDS))
     law = law_of(robot, q, name, limited)
     every, method = max(0.01, seconds / MAX_RUN_RECORDS), method_for(robot, q, seconds)

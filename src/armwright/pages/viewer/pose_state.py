@@ -1,6 +1,6 @@
-"""A robot as it stands in a viewer: its pose, what it holds and where down is; and what follows from these.
+"""The state of a robot in a viewer: its pose, payloads and gravity, and the loads that follow from them.
 
-Nothing here knows a browser. What comes from one is clipped to what makes sense before it is used.
+Nothing here knows a browser. Numbers from one are clipped to valid ranges.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from armwright.robot import Robot
 from armwright.simulation.utilisation import Use
 
 MAX_PAYLOAD_MASS, MAX_PAYLOAD_OFFSET = 1000.0, 10.0
-"""kg of a payload, and metres from the tool to its centre along an axis."""
+"""The largest mass of a payload, kg, and the largest offset of its centre from the tool along an axis, m."""
 
 PAYLOAD_COUNT = 2
-"""Payloads that the tool may hold: a gripper, and what that holds."""
+"""The number of payloads: a gripper, and the load that it grips."""
 
 MAX_GRAVITY = 100.0
-"""m/s^2 of gravity in any direction."""
+"""The largest gravity along an axis, m/s^2."""
 
 POSE_TOLERANCE = 1e-6
-"""Metres and radians within which a pose is reached, which is less than anybody sees."""
+"""The tolerance of a reached pose, metres and radians."""
 
 Orientation = Literal["full", "axis", "free"]
 
 
 @dataclass(frozen=True)
 class JointSlider:
-    """A freedom that can be set: which of the robot's joints it is, its range, and whether it belongs to a base."""
+    """A freedom with a slider: the index of its joint, its range, and True if it belongs to a floating base."""
 
     joint: int
     name: str
@@ -55,7 +55,7 @@ class JointSlider:
 
 @dataclass(frozen=True)
 class StaticLoad:
-    """What it takes to stand still: a `Use` for every freedom, with the torque that holds it in place of a peak."""
+    """The static load of a pose: a `Use` for every freedom, with its holding torque in place of a peak."""
 
     torques: Array
     uses: tuple[Use, ...]
@@ -66,7 +66,7 @@ class StaticLoad:
 
 @dataclass(frozen=True)
 class ReachResult:
-    """Whether a frame came to where it was to be; if not, how far (m) and by how much turned (rad) it is off."""
+    """The result of moving a frame to a target: reached or not, with the remaining distance (m) and angle (rad)."""
 
     reached: bool
     metres: float = 0.0
@@ -78,7 +78,7 @@ class ReachResult:
 
 
 class PoseState:
-    """A robot in a pose."""
+    """A robot with its pose, payloads and gravity."""
 
     def __init__(self, robot: Robot, payloads: Sequence[Payload] = ()) -> None:
         """`payloads` are the bodies that `robot.payload` is made of, where it is known."""
@@ -99,12 +99,12 @@ class PoseState:
         return JointSlider(i, joint.name, low, high, unit, ball is not None and ball.kind != "ball")
 
     def _ball(self, i: int) -> Ball | None:
-        """The joint of several freedoms that a freedom is of."""
+        """Return the joint of several freedoms to which a freedom belongs, or None."""
         return next((ball for ball in self.robot.balls if i in ball.rates), None)
 
     @cached_property
     def home(self) -> Array:
-        """Every freedom at zero, or amid its limits where it cannot be; what floats stands on the floor."""
+        """The pose with every freedom at zero, or in the middle of its limits; a floating robot stands on the floor."""
         q = self.robot.neutral
         for slider in self.joint_sliders:
             if not slider.low <= 0 <= slider.high:
@@ -112,21 +112,21 @@ class PoseState:
         return self._on_floor(q)
 
     def _on_floor(self, q: Array) -> Array:
-        """With a free base raised so far that no frame is below the floor, along the opposite of gravity."""
+        """Return q with a free base raised so that no frame is below the floor."""
         free = next((ball for ball in self.robot.balls if ball.kind == "free"), None)
         if free is not None:
             q[free.first_entry + 2] -= self._frame_origins(q)[:, 2].min()
         return q
 
     def _frame_origins(self, q: Array) -> Array:
-        """The origins of all links and frames and of the tool, in the world (places, 3)."""
+        """Return the origins of all links, frames and the tool in the world (frames, 3)."""
         poses, robot = self.robot.link_poses(q), self.robot
         known = robot.frames if robot.tip is None else (*robot.frames, robot.tool_frame)
         frames = [poses[frame.link] @ np.asarray(frame.pose) for frame in known if frame.link >= 0]
         return np.array([*poses, *frames])[:, :3, 3]
 
     def value(self, slider: JointSlider) -> float:
-        """Where a freedom is: its entry of q, or that of a rotation vector."""
+        """Return the position of a freedom: its entry of q, or that of a rotation vector."""
         ball = self._ball(slider.joint)
         offset = 0 if ball is None else slider.joint - ball.coordinate
         if ball is None or offset < ball.unit_vector.start - ball.first_entry:
@@ -134,7 +134,7 @@ class PoseState:
         return float(self.robot.difference(self.robot.neutral, self.q)[slider.joint])
 
     def set_joint(self, slider: JointSlider, value: float) -> None:
-        """Move one freedom, within its range."""
+        """Set one freedom, clipped to its range."""
         value, q = _clipped(value, slider.low, slider.high), self.q.copy()
         ball, robot = self._ball(slider.joint), self.robot
         offset = 0 if ball is None else slider.joint - ball.coordinate
@@ -150,52 +150,52 @@ class PoseState:
         self.q = self._close_loops(q)
 
     def _close_loops(self, q: Array) -> Array:
-        """With the loops closed that forces hold; where they cannot be, the robot stays as it is."""
+        """Return q with its loop constraints satisfied, or the present q if that fails."""
         try:
             return self.robot.closed(q)[0]
         except ArmwrightError:
             return self.q
 
     def set_pose(self, q: ArrayLike) -> None:
-        """A pose as a whole."""
+        """Set all positions."""
         self.q = self.robot.unit(np.array(q, dtype=float))
 
     def randomise(self, rng: np.random.Generator) -> None:
-        """Every joint anywhere within its range; a base stays where it is."""
+        """Set every joint at random within its range; a base stays."""
         for slider in self.joint_sliders:
             if not slider.of_base:
                 self.set_joint(slider, float(rng.uniform(slider.low, slider.high)))
 
     @property
     def poses(self) -> Array:
-        """Of all links, in the world (links, 4, 4)."""
+        """The poses of all links in the world (links, 4, 4)."""
         return self.robot.link_poses(self.q)
 
     @property
     def frame_origins(self) -> Array:
-        """Where its links, frames and tool are, in the world (places, 3)."""
+        """The origins of links, frames and tool in the world (frames, 3)."""
         return self._frame_origins(self.q)
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """The names of what can be dragged: the tool first, or the tips, those that most joints move before others."""
+        """The frames to drag: the tool first, or the tips, sorted by the number of joints that move them."""
         moving = [name for name in self.robot.frame_names if self.robot.frame(name).link >= 0]
         tips = [self._end_of(i) for i in _leaves(self.robot.parents)]
         tips.sort(key=self.joint_count_before, reverse=True)
         return tuple(dict.fromkeys([*(["tool"] if self.robot.tip is not None else tips), *moving]))
 
     def _end_of(self, link: int) -> str:
-        """What a branch ends in: the frame on its last link that is farthest out."""
+        """Return the name of the end of a branch: the outermost frame on its last link."""
         on = {f.name: float(np.linalg.norm(np.asarray(f.pose)[:3, 3])) for f in self.robot.frames if f.link == link}
         names = {self.robot.links[link].name: 0.0, **on}
         return max(names, key=lambda name: names[name])
 
     def pose(self, frame: str | None = None) -> Array:
-        """Of the tool or another frame, in the world."""
+        """Return the pose of the tool or another frame in the world (4, 4)."""
         return self.robot.forward_kinematics(self.q, None if frame == "tool" else frame)
 
     def joint_count_before(self, frame: str) -> int:
-        """How many joints move a frame, those of a free base aside."""
+        """Return the number of joints that move a frame, without those of a free base."""
         link, moving = self.robot.frame(frame).link, set[int]()
         while link >= 0:
             moving.add(self.robot.link_rows[link])
@@ -203,11 +203,11 @@ class PoseState:
         return sum(1 for i in moving if not self.robot.rows[i].kind)
 
     def orientation_for(self, frame: str) -> Orientation:
-        """What a frame can follow: a whole pose by six joints, by fewer its position."""
+        """Return "full" if a frame can follow a whole pose, by six joints; else "free", its position alone."""
         return "full" if self.joint_count_before(frame) >= 6 else "free"
 
     def follow(self, T: ArrayLike, frame: str, orientation: Orientation) -> ReachResult:
-        """Bring a frame to a pose in the world, from where the robot is, or as near as it gets; its base stays."""
+        """Move a frame to a pose in the world, or as close as it can; the base of the robot stays."""
         target = np.asarray(T, dtype=float)
         if not np.isfinite(target).all():
             return ReachResult(False)
@@ -227,13 +227,13 @@ class PoseState:
         return ReachResult(bool(solved), *_pose_distance(self.pose(frame), target, orientation))
 
     def _bases(self) -> list[str]:
-        """Links that move with nothing before them but a free joint."""
+        """Return the names of links that stand on a free or planar joint alone."""
         robot = self.robot
         roots = [i for i, parent in enumerate(robot.parents) if parent < 0]
         return [robot.links[i].name for i in roots if robot.rows[robot.link_rows[i]].kind in ("free", "planar")]
 
     def set_payload(self, mass: float, com: Sequence[float] | None = None, place: int = 0) -> None:
-        """Let the tool hold so many kilograms, with their centre at `com` in its frame, as the first or second body."""
+        """Set the mass (kg) and the centre `com` in the tool frame (m) of the payload at this place, 0 or 1."""
         held = replace(self.loads[place], mass=_clipped(mass, 0.0, MAX_PAYLOAD_MASS))
         if com is not None:
             held = replace(held, com=triple(_clipped(x, -MAX_PAYLOAD_OFFSET, MAX_PAYLOAD_OFFSET) for x in com))
@@ -241,26 +241,26 @@ class PoseState:
 
     @property
     def payload(self) -> Payload | None:
-        """All that the tool holds, as one body."""
+        """All payloads as one body, or None."""
         held = [load for load in self.loads if load.mass > 0]
         return reduce(Payload.combined, held) if held and self.robot.tip is not None else None
 
     @property
     def mass(self) -> float:
-        """The mass of all that the tool holds."""
+        """The mass of all payloads, kg."""
         return 0.0 if self.payload is None else self.payload.mass
 
     def set_gravity(self, gravity: Sequence[float]) -> None:
-        """Let gravity be this acceleration, in the world."""
+        """Set gravity in the world, m/s^2, clipped."""
         self.gravity = triple(_clipped(g, -MAX_GRAVITY, MAX_GRAVITY) for g in gravity)
 
     @property
     def loaded_robot(self) -> Robot:
-        """The robot with what it holds, under the gravity chosen."""
+        """The robot with these payloads and this gravity."""
         return replace(self.robot.with_gravity(self.gravity), payload=self.payload)
 
     def static_load(self) -> StaticLoad:
-        """Torques that hold the pose, beside the limits of the joints."""
+        """Return the torques that hold the pose, with the limits of the joints."""
         tau = self._evaluate("gravity_torque")
         rounding = 1e-9 * max(float(np.abs(tau).max(initial=0.0)), 1e-9)
         uses = tuple(
@@ -284,7 +284,7 @@ class PoseState:
         return {}
 
     def _evaluate(self, problem: str) -> Array:
-        """A quantity of the pose; payload and gravity are arguments, so that changing them compiles nothing."""
+        """Return a quantity of the pose; payload and gravity are runtime parameters: changes compile nothing."""
         held = self.robot.tip is not None
         if problem not in self._compiled:
             vary = ("gravity", "payload.mass", "payload.com", "payload.inertia") if held else ("gravity",)
@@ -296,7 +296,7 @@ class PoseState:
 
 
 def _clipped(value: float, low: float, high: float) -> float:
-    """A number from a page, clipped; what is none becomes the nearest to zero."""
+    """Return a number from a page, clipped; one that is not finite counts as zero."""
     number = float(value)
     return float(np.clip(number if np.isfinite(number) else 0.0, low, high))
 
@@ -306,7 +306,7 @@ def _leaves(parents: Sequence[int]) -> list[int]:
 
 
 def _pose_distance(A: Array, B: Array, orientation: Orientation) -> tuple[float, float]:
-    """Metres and radians between two poses, as far as the orientation counts."""
+    """Return metres and radians between two poses, as far as the orientation counts."""
     metres = float(np.linalg.norm(A[:3, 3] - B[:3, 3]))
     if orientation == "free":
         return metres, 0.0

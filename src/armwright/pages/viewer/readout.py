@@ -1,4 +1,4 @@
-"""What stands beside the robot, as HTML: names from files are texts in it, whatever they hold."""
+"""The tables next to the robot, as HTML: names from files are escaped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from armwright.robot import Robot
 from armwright.simulation.utilisation import Use
 
 GOOD_COLOUR, NEAR_COLOUR, EXCEEDED_COLOUR = "#2f9e6e", "#e0a030", "#d64545"
-"""Colours of how much of a limit is used: below, above and beyond `TIGHT`."""
+"""Colours of the share of a limit: below, above and beyond `TIGHT`."""
 
 NEAR_SHARE = 0.8
 CELL_STYLE = "padding:1px 0 1px 7px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
@@ -26,7 +26,7 @@ HEAD_STYLE = "font-weight:600;opacity:0.65;vertical-align:bottom"
 
 
 def heading(robot: Robot, notes: Sequence[str] = ()) -> str:
-    """Which robot it is, where it comes from, and what could not be shown."""
+    """Return the name of a robot, its source, and notes on shapes that are not shown."""
     source = robot.source.split("\n")[0]
     lines = [f'<div style="font-weight:700;font-size:1.15em">{escape(robot.name)}</div>']
     lines += [f'<div style="opacity:0.75">{escape(text)}</div>' for text in (source, joint_count(robot)) if text]
@@ -35,18 +35,20 @@ def heading(robot: Robot, notes: Sequence[str] = ()) -> str:
 
 
 def section(text: str, more: str = "") -> str:
+    """Return a heading with a line below."""
     below = f'<div style="opacity:0.7">{escape(more)}</div>' if more else ""
     return _block([f'<div style="font-weight:600">{escape(text)}</div>{below}'])
 
 
 def status(text: str, good: bool = True) -> str:
+    """Return a line in green, or in red if not `good`; an empty block for no text."""
     return _block(
         [f'<span style="color:{GOOD_COLOUR if good else EXCEEDED_COLOUR}">{escape(text)}</span>'] if text else []
     )
 
 
 def holding_table(holding: StaticLoad) -> str:
-    """Torques that hold the pose, and the part of each joint's limit that they are."""
+    """Return the table of torques that hold the pose, with their shares of the limits."""
     torque, *_ = units = _common_units(holding.uses)
     rows = [
         [_name(use), _quantity(tau, use.units[0], units), _bar(use.torque, use.of_torque)]
@@ -57,7 +59,7 @@ def holding_table(holding: StaticLoad) -> str:
 
 
 def instant_table(instant: RunState) -> str:
-    """Torques, speeds and energies of a run at the cursor."""
+    """Return the table of torques, speeds and energies of a run at the cursor."""
     torque, speed = units = _common_units(instant.uses)
     rows = [
         [
@@ -76,7 +78,7 @@ def instant_table(instant: RunState) -> str:
 
 
 def _common_units(uses: Sequence[Use]) -> tuple[str, str]:
-    """Of torque and of speed, if all joints have the same; else nothing."""
+    """Return the units of torque and of speed if all joints share them; else two empty texts."""
     known = {use.units for use in uses}
     return known.pop() if len(known) == 1 else ("", "")
 
@@ -86,7 +88,7 @@ def _head(word: str, unit: str) -> str:
 
 
 def _quantity(x: float, unit: str, common: tuple[str, str]) -> str:
-    """A number, with its unit unless the head of the column has it."""
+    """Return a number, with its unit unless the head of the column has it."""
     return _number(x) if common[0] else f'{_number(x)} <span style="opacity:0.6">{unit}</span>'
 
 
@@ -95,7 +97,7 @@ def _footer(text: str) -> str:
 
 
 def pose_lines(frame: str, T: Array) -> str:
-    """Where a frame is in the world, and how it is turned."""
+    """Return the position and the orientation of a frame in the world."""
     x, y, z = T[:3, 3].tolist()
     roll, pitch, yaw = (0.0 if abs(angle) < 0.05 else angle for angle in roll_pitch_yaw(T))
     place = f"x {x:.4f}, y {y:.4f}, z {z:.4f} m"
@@ -103,7 +105,7 @@ def pose_lines(frame: str, T: Array) -> str:
 
 
 def roll_pitch_yaw(T: Array) -> list[float]:
-    """Roll, pitch and yaw in degrees: about the x, y and z axes of the world, one after the other."""
+    """Return roll, pitch and yaw in degrees, about the x, y and z axes of the world one after the other."""
     R = T[:3, :3]
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     found = np.degrees([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
@@ -136,7 +138,7 @@ def _number(x: float) -> str:
 
 
 def _bar(part: float | None, text: str) -> str:
-    """How much of a limit is used, as a bar with its percentage; the limit is said where one points at it."""
+    """Return a bar with the share of a limit in percent; the limit is its tooltip."""
     if part is None:
         return '<span style="opacity:0.5" title="the robot has no limit for it">-</span>'
     colour = GOOD_COLOUR if part <= NEAR_SHARE else NEAR_COLOUR if part <= 1 else EXCEEDED_COLOUR

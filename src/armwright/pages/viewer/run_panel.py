@@ -39,11 +39,11 @@ CURVE_COLOURS = (
     "#7f7f7f",
 )
 CURSOR_INTERVAL = 0.12
-"""Seconds of a run between two times that the curves' cursor is moved, times the speed."""
+"""Seconds of a run, per unit of speed, after which the cursor in the curves moves."""
 
 
 class RunPanel:
-    """Buttons and a time slider; `moved` is called whenever the cursor is elsewhere, `opened` with a new run."""
+    """Buttons and a time slider; `moved` is called when the cursor moves, `opened` with new runs."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class RunPanel:
         self._button.on_click(self._worker.on("simulate", self._simulate))
 
     def _simulate(self) -> None:
-        """In a thread of its own: the page stays alive meanwhile, and the button stops it."""
+        """Simulate in a second thread, so that the page responds and the button stops it."""
         if self._running:
             self.stop()
             self._status.content = readout.status("stopping ...")
@@ -99,7 +99,7 @@ class RunPanel:
         threading.Thread(target=run, daemon=True, name="armwright simulation").start()
 
     def _show_progress(self, share: float) -> None:
-        """How far a simulation is; one that is to stop hears it as Ctrl-C, and what there is of it is shown."""
+        """Show the progress of a simulation. Stop raises KeyboardInterrupt in it; the result so far is shown."""
         if self._stopped.is_set():
             raise KeyboardInterrupt
         self._worker.post("progress", lambda: self._show_share(share))
@@ -109,7 +109,7 @@ class RunPanel:
             self._status.content = readout.status(f"simulating ... {share:.0%}")
 
     def stop(self) -> None:
-        """Let a simulation end where it is."""
+        """Stop the simulation that runs."""
         self._stopped.set()
 
     def _show_run(self, run: Run) -> None:
@@ -134,14 +134,14 @@ class RunPanel:
         self._speed.on_update(self._worker.on("speed", self._set_speed))
 
     def add_curves(self, folder: Any) -> None:
-        """Where curves are to stand."""
+        """Add the choice of curves; a folder holds the plot."""
         self._curves = folder
         self._what = self._gui.add_dropdown("Of", tuple(QUANTITY_CURVES), initial_value="torque")
         self._what.on_update(self._worker.on("curves", self._draw))
         self._plot: Any = None
 
     def open(self, playback: Playback) -> None:
-        """Show other runs, from their beginning."""
+        """Show other runs from their start."""
         playback.speed = PLAYBACK_SPEEDS[self._speed.value]
         self.playback = playback
         self._player.visible = True
@@ -184,7 +184,7 @@ class RunPanel:
         self._play.label = "Pause" if self.playback.playing else "Play"
 
     def tick(self, seconds: float) -> bool:
-        """Let time pass; whether it goes on."""
+        """Advance by seconds of wall-clock time; return True while the run plays."""
         playback = self.playback
         if playback is None or not playback.playing:
             return False
@@ -197,7 +197,7 @@ class RunPanel:
         return playback.playing
 
     def show(self) -> None:
-        """All that depends on the cursor."""
+        """Show the state at the cursor."""
         assert self.playback is not None
         playback = self.playback
         with self._server.atomic():
@@ -207,7 +207,7 @@ class RunPanel:
             self._moved()
 
     def _draw(self) -> None:
-        """The curves of the first run, and of a second one with broken lines."""
+        """Draw the curves of the first run, and those of a second one dashed."""
         if self.playback is None:
             return
         if not curves_of(self.playback.first, self._what.value).names:
@@ -249,7 +249,7 @@ class RunPanel:
 
 
 def with_cursor(found: Curves, t: float) -> tuple[Array, ...]:
-    """Times and curves, and a last row along the bottom that goes to the top and back where the cursor is."""
+    """Return times, curves and a last row for the cursor: at the bottom, with a spike to the top at its time."""
     t = float(np.clip(t, found.t[0], found.t[-1]))
     k = int(np.searchsorted(found.t, t))
     times = np.insert(found.t, k, [t] * 3)
@@ -261,7 +261,7 @@ def with_cursor(found: Curves, t: float) -> tuple[Array, ...]:
 
 
 def run_summary(run: Run) -> str:
-    """What came of a simulation, in a sentence: how long it took, what ended it, which limits it is beyond."""
+    """Return a sentence on a run: its duration, the event that ended it, and the limits it exceeds."""
     done = f"{run.t[-1] - run.t[0]:g} s in {1000 * run.statistics.seconds:.3g} ms"
     done += f", ended by {shown(run.ended_by)}" if run.ended_by else ""
     done += f", {shown(run.message)}" if run.message else ""

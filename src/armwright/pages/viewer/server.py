@@ -1,4 +1,4 @@
-"""The server of a viewer: whom it listens to, where, and how it ends.
+"""The server of a viewer: its address, and the requests that it answers.
 
 viser serves one page, its own, and a websocket that tells the page what to show. Both are asked for through one
 function of `websockets`, to which a look at every request is added here: a request that names another host, as a page
@@ -31,17 +31,17 @@ FRAME_ANCESTORS = " ".join(
         *("vscode-webview:", "vscode-file:"),
     )
 )
-"""Pages that may show the viewer in a frame: its own, and notebooks on this machine."""
+"""Pages that may embed the viewer: its own, and notebooks on this machine."""
 
 FIRST_PORT = 8080
-"""Where a free port is looked for, upwards, if none is asked for."""
+"""The first port that is tried if none is given."""
 
 _starting = threading.Lock()
 
 
 @deferred()
 def viser_package() -> Any:
-    """viser, or how to get it."""
+    """Return viser; without it an InputError says how to install it."""
     try:
         import viser  # noqa: PLC0415  (takes half a second, and only viewers need it)
     except ImportError:
@@ -50,7 +50,7 @@ def viser_package() -> Any:
 
 
 def is_allowed(host: str | None, origin: str | None, listening: str) -> bool:
-    """Whether a request that names this host, from a page of this origin, is answered by who listens there.
+    """Return True if a server that listens there may answer a request with this host and origin.
 
     A name must be that of this machine or an address, as a page from elsewhere can make its own name lead anywhere; a
     page must be the one served here.
@@ -81,7 +81,7 @@ def _is_address(name: str) -> bool:
 
 
 def start_server(host: str, port: int | None, label: str) -> Any:
-    """A viser server that looks at every request; its threads are daemons, and it says nothing by itself."""
+    """Start a viser server that checks every request; it prints nothing."""
     viser = viser_package()
     if not isinstance(host, str) or not host:
         raise InputError(f"host = {host!r}; expected an address of this machine, such as {LOCAL_HOST}")
@@ -101,7 +101,7 @@ def start_server(host: str, port: int | None, label: str) -> Any:
 
 
 def _check_address(host: str, port: int | None) -> None:
-    """That the address is one of this machine and the port is to be had: viser would try a thousand others."""
+    """Raise an InputError unless the address is of this machine and the port is free; viser tries other ports."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -114,7 +114,7 @@ def _check_address(host: str, port: int | None) -> None:
 
 @contextmanager
 def _checked_requests(listening: str) -> Iterator[list[bool]]:
-    """For as long as a server starts, `websockets` makes one that looks at requests; the list says that it did."""
+    """Make `websockets` check requests while a server starts; the list is not empty if it did."""
     from websockets.asyncio import server as module  # noqa: PLC0415  (comes with viser)
 
     plain, looked = module.serve, list[bool]()
@@ -143,7 +143,7 @@ def _checked_requests(listening: str) -> Iterator[list[bool]]:
 
 
 def _disable_sharing(server: Any) -> None:
-    """viser opens a tunnel to the internet for whoever asks for it over the websocket: here nobody can."""
+    """Disable the tunnel to the internet that viser opens on request of a websocket."""
     from viser import _messages  # noqa: PLC0415
 
     for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
@@ -153,7 +153,7 @@ def _disable_sharing(server: Any) -> None:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """viser prints where it listens and that it has stopped, which is ours to say."""
+    """Silence viser, which prints its address and its end."""
     import rich  # noqa: PLC0415
 
     screen = rich.get_console()

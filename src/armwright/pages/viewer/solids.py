@@ -1,4 +1,4 @@
-"""Triangles as a browser draws them well: round where a surface is, sharp where it has an edge, of one colour each."""
+"""Meshes for a browser: smooth surfaces, sharp edges, one colour each."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from armwright.pages.scene import Triangles, triangles
 from armwright.pages.scene.link_shapes import TUBE_COLOUR
 
 SHARP_COSINE = np.cos(np.radians(35))
-"""Cosine of the angle between two faces from which on they meet in an edge."""
+"""The cosine of the angle between two faces below which their edge is sharp."""
 
 MAX_MESH_FACES = 60000
-"""Of one mesh; larger ones are made coarser."""
+"""The largest number of faces of a mesh; larger meshes are made coarser."""
 
 MAX_MESH_COLOURS = 12
-"""Of one mesh; with more it has their mean."""
+"""The largest number of colours of a mesh; with more it has their mean."""
 
 Rgb = tuple[int, int, int]
 
@@ -34,7 +34,7 @@ class ColouredMesh:
 
 
 def coloured_meshes(visual: Visual) -> list[ColouredMesh]:
-    """A shape in the frame of its link, in parts of one colour: those of its file, else that of the visual."""
+    """Return a shape in the frame of its link as meshes of one colour each, from its file or the visual."""
     found = triangles(visual.shape).coarser(MAX_MESH_FACES)
     pose = np.asarray(visual.pose)
     placed = Triangles(found.vertices @ pose[:3, :3].T + pose[:3, 3], found.faces, found.colours)
@@ -46,7 +46,7 @@ def coloured_meshes(visual: Visual) -> list[ColouredMesh]:
 
 
 def _parts(found: Triangles, plain: tuple[float, ...]) -> list[tuple[Array, Rgb, float]]:
-    """Which faces have which colour and opacity."""
+    """Return groups of faces with their colour and opacity."""
     if found.colours is None or not len(found.faces):
         return [(np.arange(len(found.faces)), _rgb(np.array(plain) * 255), float(np.clip(plain[3], 0, 1)))]
     colours = found.colours[found.faces[:, 0]].astype(int)
@@ -63,7 +63,7 @@ def _rgb(colour: Array) -> Rgb:
 
 
 def split_at_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """The same surface with a vertex of its own on each side of an edge, as normals are means over a vertex."""
+    """Return the surface with separate vertices on each side of a sharp edge, as normals are means over a vertex."""
     places, faces = _weld(vertices, faces)
     if not len(faces):
         return places.astype(np.float32), faces.astype(np.uint32)
@@ -87,7 +87,7 @@ def split_at_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
 
 
 def _group_representatives(count: int, one: Array, two: Array) -> Array:
-    """For each of so many the first of those that pairs (one, two) join it to."""
+    """Return for each vertex the smallest index in its group, which the pairs (one, two) connect."""
     least = np.arange(count)
     while True:
         before = least.copy()
@@ -100,7 +100,7 @@ def _group_representatives(count: int, one: Array, two: Array) -> Array:
 
 
 def _weld(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """Vertices at the same place as one, and without those that no face has or faces that have no area."""
+    """Return the mesh with equal vertices merged, without unused vertices and faces without area."""
     used, faces = np.unique(faces, return_inverse=True)
     places, which = np.unique(vertices[used].astype(np.float32), axis=0, return_inverse=True)
     faces = which.ravel()[faces.reshape(-1, 3)]

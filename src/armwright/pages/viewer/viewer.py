@@ -1,4 +1,4 @@
-"""The viewer that a user holds: where its page is, and how it ends."""
+"""The viewer object of a user: its address, and how to close it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from armwright.pages.viewer.viewer_page import ViewerPage
 
 RELOAD_SECONDS = 3.0
-"""Seconds after which a page that was left does not come back: reloading takes less."""
+"""Seconds after which a closed page counts as left; reloading takes less."""
 
 
 class Viewer:
-    """A page that shows a robot or runs, served until `close`. In a notebook it stands where it is returned."""
+    """A page that shows a robot or runs, served until `close`. A notebook embeds it below its cell."""
 
     def __init__(self, server: Any, host: str) -> None:
         self._server, self._host = server, host
@@ -39,24 +39,24 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         host = LOCAL_HOST if self._host in ALL_INTERFACES else self._host
         return f"http://{f'[{host}]' if ':' in host else host}:{self._server.get_port()}"
 
     @property
     def page(self) -> ViewerPage:
-        """What is shown: the pose, and the run that is played."""
+        """The content of the page: the pose, and the run that is played."""
         assert self._page is not None
         return self._page
 
     def fill(self, robot: Robot, runs: tuple[Run, ...], payloads: Sequence[Payload]) -> None:
-        """Put what is to be shown on the page; it may be open already."""
+        """Fill the page, which may be open already."""
         from armwright.pages.viewer.viewer_page import ViewerPage  # noqa: PLC0415  (so that the page is there first)
 
         self._page = ViewerPage(self._server, robot, runs, payloads)
 
     def close(self) -> None:
-        """End it: the page shows no more, and nothing is left running."""
+        """Close the page and stop everything that runs for it."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -67,7 +67,7 @@ class Viewer:
             self._server.stop()
 
     def wait(self, once: bool = False) -> None:
-        """Wait for Ctrl-C; `once`, or until the last page that shows it is closed. Then it ends."""
+        """Wait for Ctrl-C, or if `once` until the last page is closed; then close the viewer."""
         try:
             while not self._closed.wait(0.2) and not (once and self._left.is_set()):
                 pass
@@ -108,7 +108,7 @@ def view(
     browser: bool | None = None,
     payloads: Sequence[Payload] = (),
 ) -> Viewer:
-    """Show a robot, or a run and others beside it as ghosts, on a page; returns at once.
+    """Show a robot, or a run with others as ghosts, on a page; return at once.
 
     It listens at `host`, this machine alone by default, at `port` or at a free one. `browser` opens the page in one; by
     default unless a notebook shows it or there is no screen. `payloads` are the bodies that make up a robot's payload,
@@ -132,7 +132,7 @@ def view(
 
 
 def _has_screen() -> bool:
-    """Whether a browser can open by itself: not in a notebook, nor without a display."""
+    """Return True if a browser can open: not in a notebook, nor without a display."""
     if "ipykernel" in sys.modules:
         return False
     return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""What stands on the page of a viewer and how its parts hang together; the thin layer between state and viser."""
+"""The page of a viewer and its panels: the thin layer between state and viser."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ VISIBILITY_SWITCHES = {
 }
 PANEL_WIDTH = 340
 NARROW_SCREEN = 440
-"""Pixels below which a screen is that of a telephone, whose lower part is covered by the controls."""
+"""The width in pixels below which a screen counts as a telephone, whose lower part the controls cover."""
 
 CAMERA_TRIES, CAMERA_WAIT = 6, 0.5
-"""How often a page is told from where to look, and the seconds between."""
+"""The number of times that a new page gets its camera, and the seconds between."""
 
 
 class ViewerPage:
-    """A robot with its controls, and the runs of it or of others that are played."""
+    """A robot with its controls, and the runs that are played."""
 
     def __init__(self, server: Any, robot: Robot, runs: Sequence[Run] = (), payloads: Sequence[Payload] = ()) -> None:
         self._server = server
@@ -70,7 +70,7 @@ class ViewerPage:
         self._worker.stop()
 
     def alone(self) -> None:
-        """Nobody is looking: nothing is to move, nor to be computed."""
+        """Stop motion and computation, as no browser shows the page."""
         self._player.stop()
         self._worker.post("alone", self._player.pause)
         self._worker.post("let go", self._pose.let_go)
@@ -102,7 +102,7 @@ class ViewerPage:
         camera.position = (low + high) / 2 + across * (0.85 * right + 0.8 * toward + 0.42 * up)
 
     def _make_room(self, client: Any) -> None:
-        """On a telephone the controls cover what is below: the robot is seen from farther away, in the upper part."""
+        """Move the camera back on a telephone, whose controls cover the lower part of the picture."""
         camera, first = client.camera, self._server.initial_camera
         if camera.image_width >= NARROW_SCREEN:
             return
@@ -116,7 +116,7 @@ class ViewerPage:
                 return
 
     def _live_panel(self) -> None:
-        """What is found of the robot, to the left of it."""
+        """Add the panel of results, on the left."""
         gui = self._server.gui
         panel = gui.add_panel()
         with panel.add_tab("Live"):
@@ -164,7 +164,7 @@ class ViewerPage:
         figure.dress(found)
 
     def _payload(self) -> None:
-        """A ball of its mass for each payload that the tool holds, where its centre is."""
+        """Draw each payload as a sphere of its mass at its centre."""
         robot = self.state.robot
         if robot.tip is None:
             return
@@ -181,12 +181,12 @@ class ViewerPage:
         self._shown_loads = tuple(self.state.loads)
 
     def _posed(self) -> None:
-        """Somebody has changed the pose or the load: a run that plays stands still."""
+        """Pause the run after a user has changed the pose or the load."""
         self._player.pause()
         self.refresh()
 
     def refresh(self) -> None:
-        """Everything as the robot stands."""
+        """Show the present state on the whole page."""
         with self._server.atomic():
             self._show_robot()
             self._pose.refresh()
@@ -201,7 +201,7 @@ class ViewerPage:
 
     @property
     def _floats(self) -> str:
-        """What is to be said of a base that nothing holds."""
+        """Return a note on the torques of a floating base; "" if the base is fixed."""
         floats = any(slider.of_base for slider in self.state.joint_sliders)
         return "of the base: what must hold it from outside, as there is no ground here" if floats else ""
 
@@ -210,7 +210,7 @@ class ViewerPage:
         self._where.content = readout.pose_lines(frame, self.state.pose(frame))
 
     def _opened(self, playback: Playback) -> None:
-        """Other runs: the first is shown by the robot itself, each further one by a ghost."""
+        """Show other runs: the robot moves as the first, a ghost as each further one."""
         for ghost in self._ghosts:
             ghost.remove()
         self._ghosts = []
@@ -221,7 +221,7 @@ class ViewerPage:
         self._curves.visible = True
 
     def _moved(self) -> None:
-        """The cursor of the runs is elsewhere."""
+        """Show the runs at the cursor."""
         playback = self._player.playback
         assert playback is not None
         instant = playback.at(playback.first)

@@ -1,6 +1,6 @@
-"""One thread for all that a page asks for: of many requests of a kind only the newest counts.
+"""One thread for all requests of a page: only the newest request of each kind counts.
 
-viser calls back from many threads, and a slider that is dragged asks faster than a large robot can be drawn. Here
+viser calls back from many threads, and a dragged slider sends more requests than can be drawn. Here
 requests wait under their names, the newest in place of the one before, and are done one after the other.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 FRAME_SECONDS = 1 / 30
-"""Seconds between two pictures of a motion."""
+"""Seconds between two frames of a motion."""
 
 
 class Worker:
@@ -28,14 +28,14 @@ class Worker:
         self._thread.start()
 
     def post(self, name: str, action: Callable[[], None]) -> None:
-        """Ask for something; what waits under the same name is not wanted any more."""
+        """Post an action, in place of one that waits under the same name."""
         with self._news:
             self._waiting.pop(name, None)
             self._waiting[name] = action
             self._news.notify()
 
     def on(self, name: str, action: Callable[[], None]) -> Callable[[Any], Any]:
-        """A callback for viser that has something done if a person asked for it, not if it was set from here."""
+        """Return a callback for viser that posts the action if a user caused the event, not the program."""
 
         async def called(event: Any) -> None:
             if event.client_id is not None:
@@ -68,7 +68,7 @@ class Worker:
 
 
 def _run_safely(action: Callable[[], object]) -> object:
-    """What goes wrong with one request is printed, and the page goes on."""
+    """Run one request; print the traceback of an exception, so that the page continues to work."""
     try:
         return action()
     except Exception:
