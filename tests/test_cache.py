@@ -23,7 +23,8 @@ from armwright.backends.llvm import native
 from armwright.errors import CacheWarning, InputError
 from armwright.integrate import method
 from armwright.robot import random_tree
-from armwright.simulation.motion_programs import derivative, equations_of_motion, layout_of
+from armwright.simulation.motion_programs import derivative, equations_of_motion
+from armwright.simulation.motion_record import MotionRecord, layout_of
 from armwright.torque import Free
 
 ARMS = [aw.random_robot(2, seed) for seed in (1, 2)]
@@ -162,7 +163,7 @@ def test_a_rollout_from_disk_is_tried_too(integrator: str, folder: Path, monkeyp
     def made() -> None:
         monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
         steps = method(integrator).steps(integrator == "rk4")
-        program = derivative(equations_of_motion(arm, law, ()))
+        program = derivative(equations_of_motion(MotionRecord(arm, law)))
         backend("cpu").rollout(program, steps, layout_of(arm, law), None, None, "float64")
 
     with monkeypatch.context() as wrong:

@@ -23,7 +23,7 @@ from armwright.graph.angles import written_out
 from armwright.graph.expression import Graph
 from armwright.graph.program import Program
 from armwright.integrate import method
-from armwright.simulation.motion_programs import step_derivatives_program, step_gradient_program, step_program
+from armwright.simulation.step_programs import step_derivatives_program, step_gradient_program, step_program
 from armwright.trace.chain_loops import LONG_MECHANISMS
 from armwright.trace.cheapest import cheapest
 from armwright.trace.tracing import TraceRequest

@@ -22,9 +22,10 @@ from armwright.backends.cuda.host import rollout_launcher
 from armwright.backends.interface import BACKENDS, BackendLoader
 from armwright.integrate import method
 from armwright.robot import random_tree
-from armwright.simulation.kernels import motion_of
+from armwright.simulation.kernels import equations_of
 from armwright.simulation.measures import MEASURES
-from armwright.simulation.motion_programs import derivative, layout_of
+from armwright.simulation.motion_programs import derivative
+from armwright.simulation.motion_record import MotionRecord, layout_of
 
 pytestmark = needs_compiler
 RR = aw.load("rr")
@@ -185,7 +186,7 @@ def test_a_card_keeps_the_state_in_registers(double: bool, tmp_path: Path) -> No
     """As many blocks as `travelling` wants have room beside each other, and no number of a thread leaves them."""
     arm, dtype = aw.load("panda"), "float64" if double else "float32"
     law = torque.Free()
-    program, steps = derivative(motion_of(arm, law)), method("rk4").steps(fixed=True)
+    program, steps = derivative(equations_of(MotionRecord(arm, law))), method("rk4").steps(fixed=True)
     motion = rollout.Motion(program, steps, layout_of(arm, law), None, None)
     text = rollout.text(motion, (), double, blocks=rollout_launcher.BLOCKS[dtype])
     (tmp_path / "kernel.cu").write_text(text)

@@ -19,8 +19,9 @@ from armwright.errors import InputError, SimulationError, SimulationWarning, Slo
 from armwright.robot import Robot, random_tree
 from armwright.simulation import Run, simulate, simulate_batch
 from armwright.simulation.events import events_on
+from armwright.simulation.integration_settings import settings
 from armwright.simulation.kernels import rollout_of
-from armwright.simulation.plan import plan, settings
+from armwright.simulation.plan import plan
 from armwright.simulation.rollouts import Rollouts
 
 ARM = aw.load("puma560")
@@ -97,12 +98,13 @@ def test_every_backend_ends_every_rollout_by_its_own_event(integrator: str, targ
     q0 = robot.neutral
     listed = events_on(robot, [events.when(lambda t, q, qd, x: q[place + 1] - x, [levels])])
     planned = replace(plan(robot, law, settings(integrator, **options), 0.2, 0.05), events=listed)
-    kernel = rollout_of(robot, law, (), integrator, "step" in options, "float64", target, **planned.watching)
+    record = replace(planned.record(), robot=robot, law=law, shared=())
+    kernel = rollout_of(record, integrator, "step" in options, target=target)
     qd = np.zeros((3, robot.n))
     qd[:, place] = [1.0, -1.0, 1.0]
     y = planned.layout.joined({"q": np.tile(q0, (3, 1)), "qd": qd}, (3,))
     rollouts = Rollouts(planned, kernel, y, levels[:, None])
-    rollouts.travel(1, False)
+    rollouts.integrate(1, False)
     assert rollouts.lanes["stop_reason"][:3].tolist() == [ENDED_BY_EVENT, ENDED_BY_EVENT, 0] and rollouts.lanes[
         "event"
     ][:3].tolist() == [

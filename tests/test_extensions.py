@@ -23,7 +23,7 @@ from armwright.errors import InputError
 from armwright.integrate import INTEGRATORS, POLYNOMIALS, Tableau, TaylorPolynomials, method, methods, solve
 from armwright.scenario import parse
 from armwright.schema import schema
-from armwright.simulation.plan import integrator_names
+from armwright.simulation.integration_settings import integrator_names
 from armwright.study.work_precision import work_precision
 from armwright.torque import LAWS, LawEntry, LawParameter
 

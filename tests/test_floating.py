@@ -22,10 +22,12 @@ from armwright.errors import InputError, SlowWarning
 from armwright.robot import Robot, random_tree
 from armwright.scenario import parse, pick_and_place
 from armwright.simulation import Run, events, simulate, simulate_batch
+from armwright.simulation.integration_settings import settings
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.momentum import momentum
-from armwright.simulation.motion_programs import derivative, equations_of_motion, layout_of, view
-from armwright.simulation.plan import plan, settings
+from armwright.simulation.motion_programs import derivative, equations_of_motion, observables_program
+from armwright.simulation.motion_record import MotionRecord, layout_of
+from armwright.simulation.plan import plan
 from armwright.simulation.rollouts import Rollouts
 
 FLYING = random_tree(3, 6, kinds=("revolute", "ball", "prismatic"), floating=True)
@@ -134,7 +136,7 @@ def test_every_backend_leaves_quaternions_at_unit_length(target: str) -> None:
     robot, law = random_tree(1, 5, floating=True), torque.Free()
     for integrator, options in (("rk4", {"step": 0.05}), ("rkdp54", {"rtol": 1e-4})):
         planned = plan(robot, law, settings(integrator, **options), 0.5, 0.1)
-        kernel = rollout_of(robot, law, (), integrator, "step" in options, "float64", target)
+        kernel = rollout_of(MotionRecord(robot, law), integrator, "step" in options, target=target)
         q, qd = free_flight.start(robot, 0, 3)
         y = planned.layout.joined({"q": q, "qd": 5 * qd}, (3,))
         rollouts = Rollouts(planned, kernel, y, np.zeros((3, 1)))
@@ -214,7 +216,10 @@ def test_mujoco_goes_the_same_way() -> None:
 
 def test_a_quaternion_of_any_length_turns_as_a_unit_one() -> None:
     """So that stages of a step, and methods that remember several steps, need no projection of their own."""
-    program, layout = derivative(equations_of_motion(FLYING, torque.Free())), layout_of(FLYING, torque.Free())
+    program, layout = (
+        derivative(equations_of_motion(MotionRecord(FLYING, torque.Free()))),
+        layout_of(FLYING, torque.Free()),
+    )
     assert not {node.op for node in program.nodes} & {"sign", "select"}
     q, qd = free_flight.start(FLYING, 1)
     y = layout.joined({"q": q, "qd": qd})
@@ -230,8 +235,8 @@ def test_a_quaternion_of_any_length_turns_as_a_unit_one() -> None:
 
 
 def test_code_out_of_the_cache_is_tried_at_positions_that_the_robot_can_have() -> None:
-    motion = equations_of_motion(FLYING, torque.Free())
-    for program in (derivative(motion), view(motion)):
+    motion = equations_of_motion(MotionRecord(FLYING, torque.Free()))
+    for program in (derivative(motion), observables_program(motion)):
         made = backend("cpu").kernel(program, "float64")
         assert code_check.kernel(made, InterpretedKernel(program, "float64"), program.sizes, program.units)
 
@@ -300,8 +305,8 @@ def test_a_law_that_drives_the_base_is_doubted() -> None:
     for law in (torque.pd(q, inner, inner), torque.pd_gravity(q, 5.0, 1.0).limited([100 * x for x in inner])):
         assert simulate(FLYING, law, q, duration=0.1).audit.trustworthy
     thrusters = tuple(replace(j, max_torque=1e4) if i < 6 else j for i, j in enumerate(FLYING.joints))
-    equations_of_motion = replace(FLYING, joints=thrusters)
-    assert simulate(equations_of_motion, torque.pd_gravity(q, 5.0, 1.0), q, duration=0.1).audit.trustworthy
+    driven = replace(FLYING, joints=thrusters)
+    assert simulate(driven, torque.pd_gravity(q, 5.0, 1.0), q, duration=0.1).audit.trustworthy
 
 
 def test_a_coarse_run_is_doubted_for_its_momentum() -> None:

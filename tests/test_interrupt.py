@@ -16,8 +16,10 @@ from conftest import HERE
 import armwright as aw
 from armwright.errors import Interrupted
 from armwright.interrupts import deferred
+from armwright.simulation.integration_settings import settings
 from armwright.simulation.kernels import rollout_of
-from armwright.simulation.plan import plan, settings
+from armwright.simulation.motion_record import MotionRecord
+from armwright.simulation.plan import plan
 from armwright.simulation.rollouts import Rollouts, stop_all
 from armwright.torque import Free
 
@@ -98,7 +100,7 @@ def test_who_is_told_to_stop_stays_where_it_is(target: str, how: dict) -> None:
     arm = aw.load("rr")
     chosen = settings(how["integrator"], how.get("rtol"), None, how.get("step"), None)
     planned = plan(arm, Free(), chosen, 0.3, 0.1, 0.0, 0.0)
-    kernel = rollout_of(arm, planned.law, (), how["integrator"], "step" in how, "float64", target)
+    kernel = rollout_of(MotionRecord(arm, planned.law), how["integrator"], "step" in how, target=target)
     y = planned.layout.joined({"q": np.array([0.3, -0.2]), "qd": np.zeros(2), "memory": np.zeros(0)})
     rollouts = Rollouts(planned, kernel, y[None], np.zeros((1, 1)))
     rollouts.advance(1)

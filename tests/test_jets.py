@@ -13,8 +13,9 @@ from armwright.graph.interpret import interpret
 from armwright.graph.program import Program
 from armwright.integrate import Event, IntegrationError, Taylor, solve
 from armwright.integrate.jets import coefficients, increment, solve_jets
-from armwright.simulation.kernels import motion_of
+from armwright.simulation.kernels import equations_of
 from armwright.simulation.motion_programs import derivative
+from armwright.simulation.motion_record import MotionRecord
 from armwright.torque.conversion import as_law
 
 EPS = float(np.finfo(float).eps)
@@ -34,7 +35,7 @@ def pendulum():
 
 def falling(name):
     robot = aw.load(name)
-    return derivative(motion_of(robot, as_law(None, robot.n)))
+    return derivative(equations_of(MotionRecord(robot, as_law(None, robot.n))))
 
 
 FUNCTIONS = {

@@ -140,7 +140,7 @@ def test_a_measure_of_a_package_is_found_in_the_compiled_loop() -> None:
         ("speed2", Measure("speed", ("rad/s", "m/s"), (PEAK_SPEED,), "-"), "no digit at its end"),
         ("nothing", Measure("nothing", ("J", "J"), (), "-"), "expected at least one Gauge"),
         ("unitless", Measure("speed", ("rad/s",), (PEAK_SPEED,), "-"), "units of revolute and prismatic joints"),  # type: ignore[arg-type]
-        ("energy", MEASURES["energy"], "armwright has a measure named 'energy'"),
+        ("energy", MEASURES["energy"], "'energy' is a name of armwright's own measures"),
     ],
 )
 def test_an_entry_that_is_no_measure_is_refused(name: str, entry: Any, message: str) -> None:

@@ -114,7 +114,7 @@ def test_who_is_stopped_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> 
 
     def stopped(self: Rollouts, here: int) -> None:
         draw(self, here)
-        self.stop[0] = self.plan.ends[here] > 0.07
+        self.stop[0] = self.plan.step_ends[here] > 0.07
 
     monkeypatch.setattr(Rollouts, "_draw", stopped)
     with pytest.raises(aw.errors.Interrupted) as told:
@@ -215,8 +215,8 @@ def test_turns_are_counted_by_each_rollout_and_are_where_steps_end() -> None:
     turns = SamplingInstants(0.0, 0.1, np.array([0.0, 0.07, -0.03]), (0.02, 0.05))
     times = np.array([0.0, 0.04 + 1e-17, 0.1])
     np.testing.assert_allclose(turns.among(times), [0, 0.02, 0.04, 0.05, 0.06, 0.08, 0.1])
-    assert turns.anew(turns.among(times)).tolist() == [False] + 6 * [True]
-    assert turns.of(0.02, np.array([0.0, 0.0999999])).tolist() == [[0, 4], [3, 7], [-2, 2]]
+    assert turns.changes(turns.among(times)).tolist() == [False] + 6 * [True]
+    assert turns.intervals_at(0.02, np.array([0.0, 0.0999999])).tolist() == [[0, 4], [3, 7], [-2, 2]]
 
 
 def test_what_cannot_be_drawn_is_said() -> None:

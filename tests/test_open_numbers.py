@@ -13,6 +13,7 @@ from armwright.backends.llvm import native
 from armwright.integrate import Taylor
 from armwright.simulation import kernels
 from armwright.simulation.motion_programs import derivative, equations_of_motion
+from armwright.simulation.motion_record import MotionRecord
 from armwright.torque import LAWS
 from armwright.torque.runtime_parameters import is_built_in, merged_laws, parameterise
 from armwright.trajectory import cycloidal, normal_spline, trapezoidal
@@ -60,7 +61,10 @@ def test_laws_that_differ_in_numbers_are_one_program_that_gives_what_each_gives(
     assert forms[0].numbers != forms[1].numbers
     rng = np.random.default_rng(0)
     for law, (form, numbers, _) in zip((one, other), forms, strict=True):
-        folded, opened = derivative(equations_of_motion(ARM, law)), derivative(equations_of_motion(ARM, form))
+        folded, opened = (
+            derivative(equations_of_motion(MotionRecord(ARM, law))),
+            derivative(equations_of_motion(MotionRecord(ARM, form))),
+        )
         y = rng.uniform(-0.5, 0.5, (1, folded.sizes[1]))
         results = []
         for program, more in ((folded, []), (opened, [np.array([numbers])])):

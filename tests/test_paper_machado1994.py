@@ -14,8 +14,9 @@ from armwright.errors import InputError, SimulationError
 from armwright.graph.interpret import interpret
 from armwright.integrate import TaylorPolynomials, method, solve
 from armwright.integrate.jets import solve_jets
-from armwright.simulation.kernels import motion_of
+from armwright.simulation.kernels import equations_of
 from armwright.simulation.motion_programs import derivative
+from armwright.simulation.motion_record import MotionRecord
 from armwright.study import papers
 from armwright.study.papers import machado1994
 from armwright.study.papers.finding import Verdict
@@ -124,7 +125,7 @@ def test_the_series_of_heyoka_has_a_point_for_every_tolerance(long):
 
 def test_the_tenth_order_shows_with_50_digits():
     """In double precision rounding begins where the slope settles."""
-    program = derivative(motion_of(aw.load("rr"), as_law(None, 2)))
+    program = derivative(equations_of(MotionRecord(aw.load("rr"), as_law(None, 2))))
     names = [str(x.key) for x in program.arguments[1][1]]
 
     def falls(t, y):

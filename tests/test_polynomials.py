@@ -13,8 +13,9 @@ from armwright.algebra import Array
 from armwright.errors import InputError, SlowWarning
 from armwright.integrate import POLYNOMIALS, Event, solve_jets
 from armwright.robot import random_tree
-from armwright.simulation.kernels import motion_of
+from armwright.simulation.kernels import equations_of
 from armwright.simulation.motion_programs import derivative
+from armwright.simulation.motion_record import MotionRecord
 from armwright.study.work_precision import RECOMMENDED, TimedMotion, recommended
 
 ARM, START = aw.load("rr"), [0.3, 0.2]
@@ -47,7 +48,7 @@ def test_a_step_is_that_of_the_series() -> None:
     """Records that are not whole steps apart, and a motion that starts late: each step has its own length."""
     asked = {"q0": START, "duration": 0.35, "every": 0.1, "integrator": "T4,3", "step": 0.03}
     run = aw.simulate(ARM, **asked)
-    program = derivative(motion_of(ARM, aw.torque.Free()))
+    program = derivative(equations_of(MotionRecord(ARM, aw.torque.Free())))
     gaps = zip(run.t[:-1], run.t[1:], (4, 4, 4, 2), strict=True)
     ends = [t for a, b, count in gaps for t in (*(a + np.arange(1, count) * ((b - a) / count)), b)]
     steps = solve_jets(program, 0.0, [*START, 0, 0, 0, 0], 0.35, orders=[4, 4, 3, 3, 3, 3], step=ends, times=run.t)

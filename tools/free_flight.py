@@ -25,7 +25,8 @@ from armwright.integrate import method, methods, solve
 from armwright.layout import Layout
 from armwright.robot import Robot, random_tree
 from armwright.simulation.momentum import momentum
-from armwright.simulation.motion_programs import derivative, equations_of_motion, layout_of
+from armwright.simulation.motion_programs import derivative, equations_of_motion
+from armwright.simulation.motion_record import MotionRecord, layout_of
 from armwright.torque import Free
 
 Array = Any
@@ -171,7 +172,7 @@ def measured_exactly(name: str, steps: int) -> float:
     """The same in 50 digits and so slowly that the leading error rules, by the program that is compiled."""
     mpmath.mp.dps = 50
     law = Free()
-    program, layout = derivative(equations_of_motion(BODY, law)), layout_of(BODY, law)
+    program, layout = derivative(equations_of_motion(MotionRecord(BODY, law))), layout_of(BODY, law)
     (_, (time,)), (_, y) = program.arguments
     q, qd = start(BODY, 0)
     begin = layout.joined({"q": q, "qd": 0.05 * qd})

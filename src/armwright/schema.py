@@ -28,7 +28,7 @@ from armwright.scenario.laws import COMMON_KEYS, FRICTION_PARAMETERS, LIMIT_PARA
 from armwright.scenario.motions import MOTION_TYPES
 from armwright.scenario.parse import INTEGRATOR_KEYS, KEYS_OF_PHASES, ROBOT_TABLE_KEYS, SCENARIO_KEYS
 from armwright.scenario.phases import PHASE_KEYS
-from armwright.simulation.plan import integrator_names
+from armwright.simulation.integration_settings import integrator_names
 from armwright.sizing.sizing_file import SIZING_KEYS
 from armwright.sweep.design import DESIGN_METHODS
 from armwright.sweep.study import STUDY_KEYS

@@ -23,7 +23,7 @@ from armwright.load import packaged
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
 from armwright.scenario.parse import MOTION_KEYS, merged
-from armwright.simulation.plan import integrator_names
+from armwright.simulation.integration_settings import integrator_names
 from armwright.torque import LAWS
 
 TABLE_SUFFIXES = (".csv", ".parquet")

@@ -9,7 +9,7 @@ from typing import Any
 from armwright.errors import InputError
 from armwright.scenario.laws import COMMON_KEYS
 from armwright.scenario.parse import merged
-from armwright.simulation.plan import ADAPTIVE_OPTIONS, supported_options
+from armwright.simulation.integration_settings import ADAPTIVE_OPTIONS, supported_options
 
 LIMIT_KEYS = ("velocity", "acceleration", "torque", "jerk", "reserve")
 """Keys of a time-optimal motion that say within which limits it is."""

@@ -19,8 +19,8 @@ from armwright.scenario.motions import trajectory_of
 from armwright.scenario.phases import ScenarioPhase, phases_of, with_payload_of
 from armwright.scenario.standard_motion import pick_and_place_scenario, pick_and_place_speed
 from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
+from armwright.simulation.integration_settings import check_records, check_seconds
 from armwright.simulation.joined_runs import shifted
-from armwright.simulation.plan import check_records, check_seconds
 from armwright.torque import Friction, Law
 from armwright.torque.composite import Sum
 from armwright.torque.conversion import law_for

@@ -10,11 +10,13 @@ run = torques_along(robot, trajectory)            inverse dynamics along a motio
 from armwright.simulation import events
 from armwright.simulation.audit import Audit, Deviation, Doubt
 from armwright.simulation.batch import simulate_batch
+from armwright.simulation.batch_run import BatchRun
 from armwright.simulation.gauges import Gauge, GaugedMoment
 from armwright.simulation.measures import MEASURES, GaugeTotals, Measure
 from armwright.simulation.phases import Phase, simulate_phases
 from armwright.simulation.prescribed_motion import torques_along
-from armwright.simulation.run import BatchRun, Found, Run, Statistics
+from armwright.simulation.run import Run
+from armwright.simulation.run_files import Found, Statistics
 from armwright.simulation.simulate import simulate
 from armwright.simulation.stepper import Stepper, stepper
 from armwright.simulation.utilisation import Use, Utilisation

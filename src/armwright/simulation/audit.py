@@ -246,7 +246,7 @@ class Deviation:
         return cls(factor, one.t[:count], q, qd)
 
 
-def neighbour_distance(rtol: float | None) -> float:
+def start_distance(rtol: float | None) -> float:
     """How far from a run its neighbour begins: as far as one step may err."""
     return FIXED_STEP_DISTANCE if rtol is None else max(rtol, MIN_DISTANCE)
 

@@ -237,15 +237,15 @@ START_TOLERANCE = 1e-9
 """Radians or metres by which a joint that begins at its limit may be beyond it."""
 
 
-def started(events: Sequence[RobotEvent], q0: Array) -> tuple[RobotEvent, ...]:
+def with_start_tolerance(events: Sequence[RobotEvent], q0: Array) -> tuple[RobotEvent, ...]:
     """Events of motions that begin at q0 (..., nq): who begins at a limit reaches it `START_TOLERANCE` later.
 
     It is an error to begin beyond: then it would never be reached.
     """
-    return tuple(_started(event, q0) if event.limit else event for event in events)
+    return tuple(_with_tolerance(event, q0) if event.limit else event for event in events)
 
 
-def _started(event: RobotEvent, q0: Array) -> RobotEvent:
+def _with_tolerance(event: RobotEvent, q0: Array) -> RobotEvent:
     reached = event.quantity
     assert isinstance(reached, JointPosition)
     beyond = (q0[..., reached.place] - reached.level[0]) * event.direction
@@ -259,7 +259,9 @@ def _started(event: RobotEvent, q0: Array) -> RobotEvent:
     return replace(event, quantity=replace(reached, level=(reached.level[0] + 2 * START_TOLERANCE * event.direction,)))
 
 
-def values(form: EventStructure, graph: Graph, at: Moment, seen: ModelAtFrame) -> tuple[list[Expr], list[Expr]]:
+def event_expressions(
+    form: EventStructure, graph: Graph, at: Moment, seen: ModelAtFrame
+) -> tuple[list[Expr], list[Expr]]:
     """What is watched as expressions of a graph, and the inputs for its open numbers."""
     quantities, numbers = form.in_graph(graph, "event")
     return [_expression(quantity, at, seen, graph) for quantity in quantities], list(numbers)
@@ -284,7 +286,7 @@ def _expression(quantity: EventQuantity, at: Moment, seen: ModelAtFrame, graph: 
         ) from None
 
 
-def called(watched: RobotEvent, robot: Description, layout: Layout) -> python.Event:
+def python_event(watched: RobotEvent, robot: Description, layout: Layout) -> python.Event:
     """The same as a Python function of (t, y), for integrations that run from Python."""
     mechanism = robot.mechanism()
 

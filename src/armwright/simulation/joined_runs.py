@@ -61,7 +61,7 @@ def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def alone(columns: Mapping[str, Array]) -> dict[str, Array]:
+def phase_columns(columns: Mapping[str, Array]) -> dict[str, Array]:
     """The columns of a phase out of those of the whole: counted from its start, without what it does not have."""
     own = {name: x - x[0] if name.rstrip("0123456789") in ACCUMULATED_FIELDS else x for name, x in columns.items()}
     return {name: x for name, x in own.items() if not (name.startswith(OPTIONAL_COLUMNS) and np.isnan(x).all())}

@@ -1,11 +1,7 @@
-"""What is compiled of a robot and its law, kept for the next time it is asked for.
-
-A law comes without its numbers (`torque.Form`), which are further inputs of what is compiled.
-"""
+"""Compiled code of motions, made once for each record and kept in the one cache of the process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,103 +14,63 @@ from armwright.graph.replay import replay
 from armwright.integrate import POLYNOMIALS, Taylor
 from armwright.integrate.integrators import polynomials, steps_of
 from armwright.integrate.jets import increment
-from armwright.robot import Robot
-from armwright.simulation.events import EventStructure
-from armwright.simulation.gauges import GaugeStructure
+from armwright.simulation.compile_cache import compiled_once
 from armwright.simulation.loop_limits import within_loop_limits
 from armwright.simulation.motion_programs import (
     MotionEquations,
     derivative,
     equations_of_motion,
-    layout_of,
+    observables_program,
     state_jacobian,
-    view,
 )
-from armwright.torque import Law
-from armwright.torque.runtime_parameters import Structure
+from armwright.simulation.motion_record import HOST_TARGET, MotionRecord
 
-KEPT = 32
-"""How many of each are kept."""
-
-TARGET, CARD = "cpu", "cuda"
+CARD_TARGET = "cuda"
 
 
-def kept(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Keeps the last results for an equal robot and an equal law (the same one, if it holds arrays or functions)."""
-    known: dict[tuple[Any, ...], tuple[Any, Any]] = {}
-
-    def call(robot: Robot, law: Law | Structure[Law], *rest: Any, **named: Any) -> Any:
-        try:
-            same: Any = (hash(law), law)
-        except TypeError:
-            same = id(law)
-        key = (robot, same, *rest, *named.items())
-        if key not in known:
-            while len(known) >= KEPT:
-                known.pop(next(iter(known)))
-            known[key] = (law, make(robot, law, *rest, **named))  # the law too, so that its id is not given to another
-        return known[key][1]
-
-    return call
+@compiled_once
+def equations_of(record: MotionRecord) -> MotionEquations:
+    """Return the equations of a motion."""
+    return equations_of_motion(record)
 
 
-@kept
-def motion_of(
-    robot: Robot,
-    law: Law | Structure[Law],
-    vary: tuple[str, ...] = (),
-    known: tuple[str, ...] = (),
-    events: EventStructure | None = None,
-    gauges: GaugeStructure | None = None,
-) -> MotionEquations:
-    return equations_of_motion(robot, law, vary, known, events, gauges)
-
-
-@kept
+@compiled_once
 def rollout_of(
-    robot: Robot,
-    law: Law | Structure[Law],
-    vary: tuple[str, ...],
-    integrator: str,
-    fixed: bool,
-    dtype: str,
-    target: str = TARGET,
-    known: tuple[str, ...] = (),
-    events: EventStructure | None = None,
-    directions: tuple[int, ...] = (),
-    gauges: GaugeStructure | None = None,
+    record: MotionRecord, integrator: str, fixed: bool, dtype: str = "float64", target: str = HOST_TARGET
 ) -> Rollout:
-    """The whole motion as one loop, with events that end it and what is measured of it."""
-    if integrator in POLYNOMIALS and target == CARD:
+    """Return the whole motion as one loop, with the events that end it and its gauges.
+
+    `fixed` says that steps have a given length; else the error estimate of the integrator chooses them.
+    """
+    if integrator in POLYNOMIALS and target == CARD_TARGET:
         raise InputError(f"{integrator} is compiled for CPUs; expected a Runge-Kutta method for target={target!r}")
-    beside = {name: form for name, form in (("events", events), ("gauges", gauges)) if form is not None}
-    motion, steps = motion_of(robot, law, vary, known, **beside), steps_of(integrator, fixed)
-    watch = None if events is None else EventProgram(motion.program(*motion.watched), directions)
+    motion = equations_of(record)
+    event = None if record.events is None else EventProgram(motion.program(*motion.events), record.directions)
     gauge = None
-    if gauges is not None:
-        largest, integrals = (gauges.template.count(robot.n, kept) for kept in ("largest", "integral"))
-        within = motion.step_program(*motion.within) if motion.within else None
-        gauge = Gauge(motion.program(*motion.gauged), largest, integrals, within)
+    if record.gauges is not None:
+        largest, integrals = (record.gauges.template.count(record.robot.n, kept) for kept in ("largest", "integral"))
+        within = motion.program_of_step(*motion.step_gauges) if motion.step_gauges else None
+        gauge = Gauge(motion.program(*motion.gauges), largest, integrals, within)
     program = increments(motion, integrator) if integrator in POLYNOMIALS else derivative(motion)
-    return backend(target).rollout(program, steps, layout_of(robot, law), watch, gauge, dtype)
+    return backend(target).rollout(program, steps_of(integrator, fixed), record.layout, event, gauge, dtype)
 
 
 def increments(motion: MotionEquations, integrator: str) -> Program:
-    """Return a step of Taylor polynomials, one order for positions and one for all else, over its length.
+    """Return the change of the state over a step of Taylor polynomials, one order for positions, one for the rest.
 
-    It is not finite where a loop is at its end when the step begins: within a step nothing jumps.
+    It is not finite where a loop is at its limit when the step begins, as nothing jumps within a step.
     """
     of_positions, of_others = polynomials(integrator).weights
     layout = motion.layout
     positions = layout["q"].stop
     orders = [of_positions] * positions + [of_others] * (layout.size - positions)
-    program = increment(derivative(motion, fence=False), orders)
-    (within,) = within_loop_limits(placed(motion.mechanism, motion.at.q), [1])
-    return _times(program, motion.program(within)) if isinstance(within, Expr) else program
+    program = increment(derivative(motion, loop_limits=False), orders)
+    (inside,) = within_loop_limits(placed(motion.mechanism, motion.at.q), [1])
+    return _scaled(program, motion.program(inside)) if isinstance(inside, Expr) else program
 
 
-def _times(program: Program, factor: Program) -> Program:
-    """Return a program whose outputs are all multiplied by that of another one of the same inputs."""
+def _scaled(program: Program, factor: Program) -> Program:
+    """Return a program with all outputs multiplied by the output of another program of the same inputs."""
     places, graph = factor.places(), program.arguments[0][1][0].graph
 
     def leaf(node: Expr) -> Any:
@@ -130,34 +86,32 @@ def _times(program: Program, factor: Program) -> Program:
     return replace(program, outputs=tuple(one * x for x in program.outputs))
 
 
-@kept
-def increments_of(robot: Robot, law: Structure[Law], known: tuple[str, ...], integrator: str) -> Kernel:
-    return backend(TARGET).kernel(increments(motion_of(robot, law, (), known), integrator), "float64")
+@compiled_once
+def increment_kernel(record: MotionRecord, integrator: str) -> Kernel:
+    """Return the change of the state over a step of Taylor polynomials."""
+    return backend(HOST_TARGET).kernel(increments(equations_of(record), integrator), "float64")
 
 
-@kept
-def view_of(
-    robot: Robot,
-    law: Law | Structure[Law],
-    vary: tuple[str, ...],
-    known: tuple[str, ...],
-    dtype: str,
-    target: str = TARGET,
-) -> Kernel:
-    return backend(target).kernel(view(motion_of(robot, law, vary, known)), dtype)
+@compiled_once
+def observables_kernel(record: MotionRecord, dtype: str = "float64", target: str = HOST_TARGET) -> Kernel:
+    """Return torques, accelerations and energies of states."""
+    return backend(target).kernel(observables_program(equations_of(record)), dtype)
 
 
-@kept
-def slopes_of(robot: Robot, law: Structure[Law], known: tuple[str, ...]) -> Kernel:
-    return backend(TARGET).kernel(derivative(motion_of(robot, law, (), known)), "float64")
+@compiled_once
+def derivative_kernel(record: MotionRecord) -> Kernel:
+    """Return the derivative of the state."""
+    return backend(HOST_TARGET).kernel(derivative(equations_of(record)), "float64")
 
 
-@kept
-def jacobian_of(robot: Robot, law: Structure[Law], known: tuple[str, ...]) -> Kernel:
-    return backend(TARGET).kernel(state_jacobian(derivative(motion_of(robot, law, (), known))), "float64")
+@compiled_once
+def jacobian_kernel(record: MotionRecord) -> Kernel:
+    """Return how the derivative of the state depends on the state."""
+    return backend(HOST_TARGET).kernel(state_jacobian(derivative(equations_of(record))), "float64")
 
 
-@kept
-def taylor_of(robot: Robot, law: Structure[Law], known: tuple[str, ...], tolerance: float) -> Taylor:
-    motion = motion_of(robot, law, (), known)
-    return Taylor(derivative(motion, fence=False), tolerance, layout_of(robot, law).controlled)
+@compiled_once
+def taylor_series(record: MotionRecord, tolerance: float) -> Taylor:
+    """Return the Taylor integrator of a motion."""
+    program = derivative(equations_of(record), loop_limits=False)
+    return Taylor(program, tolerance, record.layout.controlled)

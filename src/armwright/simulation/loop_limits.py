@@ -33,7 +33,7 @@ def within_loop_limits(mechanism: Mechanism, rates: Sequence[Scalar]) -> list[Sc
     return result
 
 
-def ended(robot: Description, error: SimulationError, q: Array) -> SimulationError:
+def loop_limit_error(robot: Description, error: SimulationError, q: Array) -> SimulationError:
     """The same error, or one that names the loop which has ended the motion at q."""
     if not np.isfinite(q).all() or (loop := loop_near_limit(robot, q.tolist(), REPORTED_LOOP_SINE)) is None:
         return error

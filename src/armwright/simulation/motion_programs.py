@@ -1,19 +1,19 @@
-"""A robot and what drives it as programs: its motion as a differential equation, and what there is to see of a motion.
+"""A motion as programs: its differential equation, and its observables.
 
-state        y as its layout says: q, qd, what the law remembers, work (what the torques have put in), losses (what
-             friction has taken), of a free robot the impulse (what has acted on it from outside, weight aside)
-derivative   (t, y, open parameters) -> dy/dt
-view         (t, y, open parameters) -> torques, accelerations, torques of friction laws, kinetic and potential energy
+state        y as its layout says: q, qd, the memory of the law, work (of the drives), losses (by friction), of a free
+             robot the impulse (of all outer forces but the weight)
+derivative   (t, y, runtime parameters) -> dy/dt
+observables  (t, y, runtime parameters) -> torques, accelerations, friction torques, kinetic and potential energy
 
-The quaternions of ball and free joints are integrated as they are, and made ones of unit length after every step. While
-a step is under way they are of any length: then a robot is where the unit quaternion beside them says, and they turn as
-that one does, so that a motion does not depend on their length.
+The quaternions of ball and free joints are integrated as they are, and normalised after every step. Within a step they
+may have any length. Then the robot stands where the normalised quaternion says, and the quaternion turns as that one
+does, so that a motion does not depend on the length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from armwright.algebra import Array, Scalar, dot
 from armwright.errors import InputError
@@ -21,20 +21,18 @@ from armwright.formulations import find_formulation
 from armwright.formulations.parts.coordinates import placed, tangent
 from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.graph.angles import written_out
-from armwright.graph.differentiate import derivatives, pullback
+from armwright.graph.differentiate import derivatives
 from armwright.graph.expression import Expr, Graph, Operand
-from armwright.graph.program import FinalState, FinalStateGradient, FinalStateJacobian, Integration, Program
+from armwright.graph.program import Program
 from armwright.graph.replay import replaced
-from armwright.integrate.tableaus import Steps
 from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
-from armwright.model.description import Description
 from armwright.model.robot_parameters import mechanism_with
-from armwright.simulation.events import EventStructure
-from armwright.simulation.events import values as watched_values
-from armwright.simulation.gauges import GaugedMoment, GaugeStructure
+from armwright.simulation.events import event_expressions
+from armwright.simulation.gauges import GaugedMoment
 from armwright.simulation.loop_limits import within_loop_limits
-from armwright.simulation.momentum import impulse_rates, is_free
+from armwright.simulation.momentum import impulse_rates
+from armwright.simulation.motion_record import MotionRecord
 from armwright.simulation.stop_hits import stop_torques, stops_in
 from armwright.torque import Law, Moment
 from armwright.torque.law import rates_of, shared_of
@@ -46,12 +44,15 @@ from armwright.trace.tracing import TraceRequest
 
 @dataclass(frozen=True)
 class MotionEquations:
-    """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph.
+    """Forward dynamics of a robot under the torques of a law, as expressions of one graph.
 
-    `parameters` are those of the robot that vary, the numbers of the law if they are open, a motion that it follows if
-    that is left open, the numbers of events, whose values are `watched`, and those of what is measured, `gauged` at
-    records and `within` steps, which lead from `at` to `end`. `stopping` are the torques of stops, which are among
-    `drag`; none where the law has no stops.
+    parameters    the runtime parameters, in the order of the `MotionRecord`
+    at, end       time and state, and time and state at the end of a step
+    drag          torques of friction laws and stops
+    rates         derivatives of the memory of the law
+    events        the values whose zeros are events
+    gauges        what is measured at records, and `step_gauges` in every step
+    stop_torques  those torques of `drag` that are of stops; empty where the law has no stops
     """
 
     at: Moment
@@ -62,17 +63,17 @@ class MotionEquations:
     rates: list[Scalar]
     mechanism: Mechanism
     layout: Layout
-    watched: tuple[Expr, ...] = ()
-    gauged: tuple[Expr, ...] = ()
-    within: tuple[Expr, ...] = ()
+    events: tuple[Expr, ...] = ()
+    gauges: tuple[Expr, ...] = ()
+    step_gauges: tuple[Expr, ...] = ()
     end: Moment | None = None
-    stopping: tuple[Scalar, ...] = ()
+    stop_torques: tuple[Scalar, ...] = ()
 
     def _state(self, at: Moment, prefix: str = "") -> tuple[Expr, ...]:
         carried = (prefix + f"{name}{k + 1}" for name, size in self.layout.carried for k in range(size))
         return (*at.q, *at.qd, *at.memory, *(at.t.graph.input(name) for name in carried))
 
-    def step_program(self, *outputs: Operand) -> Program:
+    def program_of_step(self, *outputs: Operand) -> Program:
         """A program of time and state where a step starts, open parameters, and time and state where it ends."""
         assert self.end is not None
         opened = (("p", self.parameters),) if self.parameters else ()
@@ -88,32 +89,21 @@ class MotionEquations:
         return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
 
 
-def layout_of(robot: Description, law: Law | Structure[Law]) -> Layout:
-    """The state of a robot under a law."""
-    law = law.template if isinstance(law, Structure) else law
-    unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)
-    return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), unit_vectors, is_free(robot))
+def equations_of_motion(record: MotionRecord) -> MotionEquations:
+    """Return the equations of a motion. Their parameters have the order of the record.
 
-
-def equations_of_motion(
-    robot: Description,
-    law: Law | Structure[Law],
-    vary: tuple[str, ...] = (),
-    known: tuple[str, ...] = (),
-    events: EventStructure | None = None,
-    gauges: GaugeStructure | None = None,
-) -> MotionEquations:
-    """A robot under a law, or under one whose numbers are open: these are parameters after those of the robot.
-
-    Of what varies the law knows nothing, but for what is `known`; events are of the robot itself.
+    The law sees its model of the robot, which lacks what `vary` names; events and gauges see the robot itself.
     """
-    program = cheapest(TraceRequest("forward_dynamics", robot, (), (*vary, *known))).program
-    (_, q), (_, qd), (_, tau), *opened = program.arguments
+    robot = record.robot
+    program = cheapest(TraceRequest("forward_dynamics", robot, (), (*record.vary, *record.shared))).program
+    (_, q), (_, qd), (_, tau), *varying = program.arguments
     graph: Graph = q[0].graph
-    law, numbers = law.in_graph(graph, "law") if isinstance(law, Structure) else (law, ())
+    law, numbers = record.law.in_graph(graph, "law") if isinstance(record.law, Structure) else (record.law, ())
     memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
-    values = dict(opened)
-    model = mechanism_with(robot, {name: values[name] for name in known}) if known else robot.mechanism()
+    values = dict(varying)
+    model = (
+        mechanism_with(robot, {name: values[name] for name in record.shared}) if record.shared else robot.mechanism()
+    )
     at = Moment(graph.input("t"), q, qd, model, memory)
     torques, drag = shared_of(law, at)
     if not is_built_in(law):
@@ -124,30 +114,29 @@ def equations_of_motion(
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, ReferenceInputs):
         parameters += tuple(law.reference.inputs(graph))
-    watched, measured, within, end = list[Expr](), list[Expr](), list[Expr](), None
-    if events is not None:
+    of_robot = at._replace(mechanism=mechanism)
+    events, measured, within, end = list[Expr](), list[Expr](), list[Expr](), None
+    if record.events is not None:
 
-        def seen(frame: str | None) -> Mechanism:
+        def model_at(frame: str | None) -> Mechanism:
             return (
                 mechanism_with(robot.with_task_frame(frame), values)
                 if values
                 else robot.with_task_frame(frame).mechanism()
             )
 
-        watched, levels = watched_values(events, graph, at._replace(mechanism=mechanism), seen)
+        events, levels = event_expressions(record.events, graph, of_robot, model_at)
         parameters += tuple(levels)
-    if gauges is not None:
-        request, symbols = gauges.in_graph(graph, "gauge")
-        moment = GaugedMoment(at._replace(mechanism=mechanism), torques, law, request)
-        measured = request.record_expressions(moment, graph)
+    if record.gauges is not None:
+        request, symbols = record.gauges.in_graph(graph, "gauge")
+        measured = request.record_expressions(GaugedMoment(of_robot, torques, law, request), graph)
         parameters += symbols
         end = _inputs_like(at, graph, "end_")
         within = request.step_expressions(graph, at, end, law)
-    rates, layout = rates_of(law, at), layout_of(robot, law)
     return MotionEquations(
-        at, parameters, torques, drag, accelerations, rates, mechanism, layout,
-        watched=tuple(watched), gauged=tuple(measured), within=tuple(within), end=end,
-        stopping=tuple(stop_torques(law, at)) if stops_in(law) else (),
+        at, parameters, torques, drag, accelerations, rates_of(law, at), mechanism, record.layout,
+        events=tuple(events), gauges=tuple(measured), step_gauges=tuple(within), end=end,
+        stop_torques=tuple(stop_torques(law, at)) if stops_in(law) else (),
     )  # fmt: skip
 
 
@@ -179,7 +168,7 @@ def position_rates(
     return moving
 
 
-def _unit_lengths(q: Sequence[Expr], unit_vectors: Sequence[tuple[int, int]]) -> dict[Expr, Operand]:
+def unit_length_replacements(q: Sequence[Expr], unit_vectors: Sequence[tuple[int, int]]) -> dict[Expr, Operand]:
     """What unit quaternions have in place of the entries of those in a state: of a sum of squares, one."""
     replacements: dict[Expr, Operand] = {}
     for begin, end in unit_vectors:
@@ -190,7 +179,7 @@ def _unit_lengths(q: Sequence[Expr], unit_vectors: Sequence[tuple[int, int]]) ->
     return replacements
 
 
-def derivative(motion: MotionEquations, fence: bool = True) -> Program:
+def derivative(motion: MotionEquations, loop_limits: bool = True) -> Program:
     """dy/dt; without a fence it jumps nowhere, and goes on where a loop is at its end."""
     power: Scalar = 0
     loss: Scalar = 0
@@ -200,7 +189,7 @@ def derivative(motion: MotionEquations, fence: bool = True) -> Program:
     for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
     rest = [
-        *(within_loop_limits(there, motion.accelerations) if fence else motion.accelerations),
+        *(within_loop_limits(there, motion.accelerations) if loop_limits else motion.accelerations),
         *motion.rates,
         power,
         loss,
@@ -208,57 +197,9 @@ def derivative(motion: MotionEquations, fence: bool = True) -> Program:
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
         rest += impulse_rates(mechanism, q, qd, force, lambda: find_formulation("mass_matrix")(mechanism, list(q)))
-    lengths = _unit_lengths(q, motion.layout.unit_vectors)
+    lengths = unit_length_replacements(q, motion.layout.unit_vectors)
     unit = [lengths.get(x, x) for x in q]
     return motion.program(*position_rates(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
-
-
-def step_program(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> Program:
-    """Where q and qd lead under torques that are held: q, qd, tau, open parameters, (length, number of steps)."""
-    program = cheapest(TraceRequest("forward_dynamics", robot, (), vary)).program
-    (_, q), (_, qd), *_ = program.arguments
-    unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)
-    lengths = _unit_lengths(q, unit_vectors)
-    unit = [lengths.get(x, x) for x in q]
-    moving = position_rates(robot.mechanism(), q, unit, qd)
-    rates = written_out(replace(program, outputs=(*moving, *replaced(program.outputs, lengths))))
-    plan = tuple(qd[0].graph.input(f"plan{k}") for k in range(2))
-    s = method.stages
-    return replace(
-        rates,
-        arguments=(*rates.arguments, ("plan", plan)),
-        shape=(len(rates.outputs),),
-        integration=FinalState(method.a[:s], method.b[:s], unit_vectors),
-    )
-
-
-def step_gradient_program(program: Program) -> Program:
-    """The gradient by q, qd, tau and open parameters of what has one by where `step_program` leads: before the plan."""
-    method = _integration(program)
-    rates = method.rates_of(program)
-    back = pullback(rates)
-    integration = FinalStateGradient(method.a, method.b, method.unit_vectors, rates)
-    return replace(back, arguments=(*back.arguments, program.arguments[-1]), integration=integration)
-
-
-def _integration(program: Program) -> Integration:
-    assert program.integration is not None
-    return program.integration
-
-
-def step_derivatives_program(
-    robot: Description, program: Program, vary: tuple[str, ...] = (), looped: bool = False
-) -> Program:
-    """How where `step_program` leads depends on q, qd and tau, of a robot whose positions are numbers: (2 n, 3 n).
-
-    If `looped`, the equations of the accelerations are left to solve.
-    """
-    method = _integration(program)
-    slopes = written_out(cheapest(TraceRequest("forward_dynamics_derivatives", robot, (), vary, looped)).program)
-    graph, n = slopes.arguments[0][1][0].graph, robot.n
-    plan = tuple(graph.input(f"plan{k}") for k in range(2))
-    integration = FinalStateJacobian(method.a, method.b, method.unit_vectors, method.rates_of(program))
-    return replace(slopes, arguments=(*slopes.arguments, ("plan", plan)), shape=(2 * n, 3 * n), integration=integration)
 
 
 def state_jacobian(program: Program) -> Program:
@@ -270,11 +211,13 @@ def state_jacobian(program: Program) -> Program:
     return Program(program.arguments, entries, (size, size))
 
 
-def view(motion: MotionEquations) -> Program:
+def observables_program(motion: MotionEquations) -> Program:
     q, qd = list(motion.at.q), list(motion.at.qd)
     kinetic = find_formulation("kinetic_energy")(motion.mechanism, q, qd)
     potential = find_formulation("potential_energy")(motion.mechanism, q)
-    return motion.program(*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential, *motion.stopping)
+    return motion.program(
+        *motion.torques, *motion.accelerations, *motion.drag, kinetic, potential, *motion.stop_torques
+    )
 
 
 @dataclass(frozen=True)
@@ -293,7 +236,7 @@ class Observables:
 
     @classmethod
     def of(cls, columns: Array, n: int, lifted: float = 0.0) -> Observables:
-        """From the results of the program `view` (..., 3 n + 2), n more with stops, and potential energy to add."""
+        """Return results of `observables_program` (..., 3 n + 2), n more with stops, the energy raised by `lifted`."""
         stops = columns.shape[-1] - 3 * n - 2
         layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1), ("stops", stops)), 0)
         tau, qdd, drag, kinetic, potential, stopping = (columns[..., layout[name]] for name, _ in layout.parts)

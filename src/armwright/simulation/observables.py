@@ -10,10 +10,11 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.interface import Kernel
 from armwright.errors import InputError, SingularError
-from armwright.simulation.kernels import view_of
+from armwright.simulation.kernels import observables_kernel
 from armwright.simulation.motion_programs import Observables
 from armwright.simulation.plan import Plan
-from armwright.simulation.run import Run, Statistics
+from armwright.simulation.run import Run
+from armwright.simulation.run_files import Statistics
 from armwright.simulation.stop_hits import StopHits, stop_torques
 from armwright.torque import Moment
 from armwright.torque.law import shared_of
@@ -29,12 +30,12 @@ def evaluated(kernel: Kernel, arrays: Sequence[Array]) -> Array:
 def observables_of(plan: Plan, times: Array, states: Array) -> Observables:
     """What there is to see of states (k, entries) at some times."""
     robot, n = plan.robot, plan.robot.n
-    if plan.traced or (plan.opened is not None and plan.law.reference is not None):
-        shared, opened = plan.shared, plan.inputs_at(times)
-        if not plan.traced:
+    if plan.compilable or (plan.law_with_inputs is not None and plan.law.reference is not None):
+        shared, opened = plan.code(), plan.dynamics_parameters_at(times)
+        if not plan.compilable:
             opened = np.concatenate([opened, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
         arrays = (times[:, None], states, opened) if opened.size else (times[:, None], states)
-        kernel = view_of(shared.robot, plan.numbers.structure, (), shared.names, "float64")
+        kernel = observables_kernel(plan.dynamics)
         return Observables.of(evaluated(kernel, arrays), n, shared.lifted)
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
@@ -42,7 +43,7 @@ def observables_of(plan: Plan, times: Array, states: Array) -> Observables:
     moments = [Moment(t, a, b, mechanism, m) for t, a, b, m in rows]
     both = np.array([shared_of(plan.law, at) for at in moments], dtype=float)
     tau, drag = both.reshape(len(times), 2, n).swapaxes(0, 1)
-    stopping = [stop_torques(plan.law, at) if plan.stopped else [] for at in moments]
+    stopping = [stop_torques(plan.law, at) if plan.has_stops else [] for at in moments]
     qdd = _finite(robot.forward_dynamics, q, qd, tau + drag)
     kinetic, potential = _finite(robot.kinetic_energy, q, qd), _finite(robot.potential_energy, q)
     return Observables(tau, qdd, drag, kinetic, potential, np.array(stopping, float).reshape(len(times), -1))
@@ -86,7 +87,7 @@ def run_of(
         t=times.copy(),
         **arrays,
         statistics=statistics,
-        settings=plan.settings,
+        settings=plan.run_settings,
         reference=reference,  # type: ignore[arg-type]
         exact=plan.law.exact,
         message=message,

@@ -19,10 +19,11 @@ from armwright.errors import InputError, SimulationError
 from armwright.progress import tracked
 from armwright.robot import Robot
 from armwright.simulation.events import Event, RobotEvent, events_on
+from armwright.simulation.integration_settings import refined, settings
 from armwright.simulation.joined_runs import shifted
-from armwright.simulation.plan import SMOOTHING_SPEED, settings, with_smooth_friction
+from armwright.simulation.plan import SMOOTHING_SPEED, with_smooth_friction
 from armwright.simulation.run import Run
-from armwright.simulation.simulate import refined, simulate
+from armwright.simulation.simulate import simulate
 from armwright.simulation.stiff_friction import EXPLICIT, IMPLICIT, method_for
 
 
@@ -116,10 +117,10 @@ class RepeatablePhases:
         named = ("integrator", "rtol", "atol", "step", "max_step")
         said = {key: x for key, x in self.options.items() if key in named and x is not None}
         how = refined(settings(**{"integrator": EXPLICIT, **said}), factor, self.every)
-        options = {**{key: x for key, x in self.options.items() if key not in said}, **how.said}
+        options = {**{key: x for key, x in self.options.items() if key not in said}, **how.options}
         return simulate_phases(self.phases, self.q0, self.qd0, self.events, self.every, **options)
 
-    def apart(self, run: Run) -> Array:
+    def neighbour_distance(self, run: Run) -> Array:
         """Of each phase the neighbour that it has had."""
         return np.concatenate([np.full(len(x.t), np.nan) if x.neighbour is None else x.neighbour for x in run.phases])
 

@@ -1,11 +1,10 @@
-"""What a simulation is asked for, checked: robot, law, times, integrator, and where it starts."""
+"""Plans: a robot, a law, times and settings of a simulation, checked, with the record that is compiled."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -14,20 +13,23 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.arrays import numbers
-from armwright.errors import InputError, unknown
-from armwright.function import compile as compile_function
-from armwright.integrate import INTEGRATORS, STIFF
-from armwright.integrate.integrators import is_adaptive
-from armwright.kinematics import OPEN, fits
+from armwright.errors import InputError
 from armwright.layout import Layout
 from armwright.lazy import cached_property
 from armwright.model.code_sharing import SharedCode, shared_code
-from armwright.model.unit_vectors import checked_unit_vectors
 from armwright.robot import Robot
+from armwright.simulation.compile_cache import compiled_once
 from armwright.simulation.events import EventQuantity, RobotEvent
 from armwright.simulation.gauges import LAST_FINITE, GaugeRequest
+from armwright.simulation.integration_settings import (
+    FIRST_STEP,
+    IntegrationSettings,
+    check_records,
+    check_seconds,
+    is_number,
+)
 from armwright.simulation.measures import DEFAULT_WITHIN, MEASURES
-from armwright.simulation.motion_programs import layout_of
+from armwright.simulation.motion_record import HOST_TARGET, MotionRecord, layout_of
 from armwright.simulation.rollout_columns import RolloutColumns
 from armwright.simulation.sample_and_hold import SamplingInstants
 from armwright.simulation.stop_hits import stops_in
@@ -39,265 +41,195 @@ from armwright.torque.runtime_parameters import Parameterised, is_built_in, merg
 from armwright.torque.tracking import with_reference_inputs
 from armwright.trace.evaluation_strategy import has_straight_code
 
-MAX_RECORDS = 5_000_000
-MAX_STEPS_PER_RECORD = 1_000_000
-"""Between two records: some seconds of computing in which nothing can be interrupted."""
-
-MIN_RTOL = 1e-16
-MACHINE_EPSILON = float(np.finfo(float).eps)
 MAX_START_TIME = 1e9
 
-RTOL = 1e-9
-DEFAULT_RTOL = {"taylor": MACHINE_EPSILON}
-"""The error allowed per step, if nothing else is said: for most integrators, and for those that promise more."""
-
-FIRST_STEP = 1e-3
-"""Seconds to begin with; the step control finds the right length within a few steps."""
-
-FIXED_STEP_OPTIONS = ("step",)
-ADAPTIVE_OPTIONS = ("rtol", "atol", "max_step")
-PYTHON_ONLY_INTEGRATORS = {
-    **dict.fromkeys((*STIFF, "taylor"), ADAPTIVE_OPTIONS),
-    "semi_implicit_euler": FIXED_STEP_OPTIONS,
-}
-"""Integrators besides the compiled ones (`INTEGRATORS`), and the options of each."""
-
-
-def integrator_names() -> list[str]:
-    """Return the names of all integrators, those of users included."""
-    return [*INTEGRATORS, *PYTHON_ONLY_INTEGRATORS]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to integrate. `step` is None where the steps are chosen; rtol and atol are None where it is not."""
-
-    integrator: str
-    rtol: float | None = None
-    atol: float | None = None
-    step: float | None = None
-    max_step: float | None = None
-
-    @property
-    def longest(self) -> float:
-        return math.inf if self.max_step is None else self.max_step
-
-    @property
-    def said(self) -> dict[str, Any]:
-        """Those that have a meaning, by name."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+SMOOTHING_SPEED = 1e-3
+"""The default speed, rad/s or m/s, within which dry friction is rounded off."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to integrate, checked."""
+    """A checked simulation of one motion, or of many with one structure."""
 
     robot: Robot
     law: Law
     times: Array
-    how: Settings
-    each: tuple[Law, ...] = ()
+    """The times of the records."""
+    settings: IntegrationSettings
+    laws: tuple[Law, ...] = ()
     """The laws of all rollouts, where each has its own numbers; `law` is the first."""
     events: tuple[RobotEvent, ...] = ()
-    """What ends it, where that is compiled with it."""
-    late: Array = field(default_factory=lambda: np.zeros(1))
-    """How much later than `times` say each rollout is, or all of them (1,)."""
-    measured: tuple[str, ...] = ()
-    """What is measured of it on its way."""
+    """The compiled events that end the motion."""
+    start_offsets: Array = field(default_factory=lambda: np.zeros(1))
+    """Seconds by which each rollout starts later than `times` (rollouts,), or one number for all (1,)."""
+    measures: tuple[str, ...] = ()
     keep: bool = True
-    """Whether every record is kept, or start and end alone."""
+    """True if all records are kept, False if only the start and the end are."""
     within: float = DEFAULT_WITHIN
 
     @cached_property
     def layout(self) -> Layout:
+        """The parts of the state."""
         return layout_of(self.robot, self.law)
 
     @property
-    def traced(self) -> bool:
-        """Whether robot and law can be one compiled program."""
+    def compilable(self) -> bool:
+        """True if robot and law can be one compiled program."""
         return self.law.traceable and has_straight_code(self.robot)
 
     @property
-    def opened(self) -> Law | None:
-        """The law with its motion left open, where only that keeps it from being compiled."""
+    def law_with_inputs(self) -> Law | None:
+        """The law with its reference motion as inputs, where only that motion cannot be compiled."""
         return with_reference_inputs(self.law) if not self.law.traceable and has_straight_code(self.robot) else None
 
     @cached_property
-    def stopped(self) -> bool:
-        """Whether there are stops."""
+    def has_stops(self) -> bool:
+        """True if there are stops."""
         return bool(stops_in(self.law))
 
     @cached_property
-    def numbers(self) -> Parameterised[Law]:
-        """The law that is compiled, as its form and its numbers: with its motion left open, if that is."""
-        return merged_laws(self.each) if self.each else parameterise(self.opened or self.law)
+    def law_parameters(self) -> Parameterised[Law]:
+        """The structure of the compiled law and its runtime parameters."""
+        return merged_laws(self.laws) if self.laws else parameterise(self.law_with_inputs or self.law)
 
     @cached_property
-    def watched(self) -> Parameterised[tuple[EventQuantity, ...]]:
-        """What its events look at."""
+    def event_parameters(self) -> Parameterised[tuple[EventQuantity, ...]]:
+        """The structure of the events and their runtime parameters."""
         return parameterise(tuple(event.quantity for event in self.events), "an event")
 
     @cached_property
-    def gauged(self) -> Parameterised[GaugeRequest]:
-        """The gauges of its measures; without records one more says when a motion was finite last."""
-        gauges = [gauge for name in self.measured for gauge in MEASURES[name].gauges]
-        request = GaugeRequest.of([*gauges, *([] if self.keep else [LAST_FINITE])], self.stopped)
+    def gauge_parameters(self) -> Parameterised[GaugeRequest]:
+        """The structure of the gauges and their runtime parameters.
+
+        Without records one gauge more finds the last time at which the state was finite.
+        """
+        gauges = [gauge for name in self.measures for gauge in MEASURES[name].gauges]
+        request = GaugeRequest.of([*gauges, *([] if self.keep else [LAST_FINITE])], self.has_stops)
         if request.uses_goal:
             goal = () if self.law.reference is None else self.goal
             request = replace(request, goal=goal, within=(self.within,))
         return parameterise(request, "a measure")
 
     @property
-    def request(self) -> GaugeRequest:
-        """The same, as one request."""
-        return self.gauged.structure.template
+    def gauges(self) -> GaugeRequest:
+        """The gauges of the measures and of stops."""
+        return self.gauge_parameters.structure.template
 
     @property
     def goal(self) -> tuple[Any, ...]:
-        """Where the robot is to be at last, each entry of q one number, or one for each rollout."""
-        laws = self.each or (self.law,)
+        """The positions at the end of the reference motion, or the target: entries of one number or (rollouts,)."""
+        laws = self.laws or (self.law,)
         if self.law.reference is not None:
-            rows = reference_states([law.reference for law in laws], self.times[-1] + self.late)[0]
-        elif self.each:
+            rows = reference_states([law.reference for law in laws], self.times[-1] + self.start_offsets)[0]
+        elif self.laws:
             rows = np.array([law.positions["target"] for law in laws])
         else:
             return self.law.positions["target"]
         return tuple(rows[0].tolist() if len(rows) == 1 else rows.T)
 
-    @property
-    def watching(self) -> dict[str, Any]:
-        """What is watched and measured without numbers, as `kernels.rollout_of` wants it."""
+    def record(self, vary: tuple[str, ...] = (), target: str = HOST_TARGET) -> MotionRecord:
+        """Return what is compiled if the parameters `vary` of the robot differ between rollouts."""
+        code = self.code(vary, target)
         directions = tuple(event.direction for event in self.events)
-        events = {"events": self.watched.structure, "directions": directions} if self.events else {}
-        return {**events, "gauges": self.gauged.structure} if self.request else events
+        events = self.event_parameters.structure if self.events else None
+        gauges = self.gauge_parameters.structure if self.gauges else None
+        return MotionRecord(code.robot, self.law_parameters.structure, vary, code.names, events, directions, gauges)
 
-    def family(self, vary: tuple[str, ...] = ()) -> SharedCode:
-        """What the robot shares its code with; events, and laws that are not ours, may look at base and tool."""
-        if vary not in self._families:
-            self._families[vary] = shared_code(self.robot, vary, moved=is_built_in(self.law) and not self.events)
-        return self._families[vary]
+    def code(self, vary: tuple[str, ...] = (), target: str = HOST_TARGET) -> SharedCode:
+        """Return the robot whose code is used, and the numbers that make it this one; on a card it is the robot itself.
+
+        Events and laws of other packages may use base and tool, which are then not shared.
+        """
+        if target != HOST_TARGET:
+            return SharedCode(self.robot)
+        if vary not in self._codes:
+            self._codes[vary] = shared_code(self.robot, vary, moved=is_built_in(self.law) and not self.events)
+        return self._codes[vary]
 
     @cached_property
-    def _families(self) -> dict[tuple[str, ...], SharedCode]:
+    def _codes(self) -> dict[tuple[str, ...], SharedCode]:
         return {}
 
     @cached_property
-    def shared(self) -> SharedCode:
-        return self.family()
+    def dynamics(self) -> MotionRecord:
+        """What is compiled without events and gauges."""
+        return self.record().dynamics
 
     @cached_property
-    def opens(self) -> RolloutColumns:
-        """The open numbers of robot, law and events, of one rollout."""
-        return RolloutColumns((*self.shared.numbers, *self.numbers.single, *self.watched.single), 1)
+    def runtime_parameters(self) -> RolloutColumns:
+        """The runtime parameters of robot, law and events, of one rollout."""
+        return RolloutColumns((*self.code().numbers, *self.law_parameters.single, *self.event_parameters.single), 1)
 
     @cached_property
-    def inputs(self) -> Array:
-        """Those of robot and law (1, numbers)."""
-        return self.inputs_at(self.times[:1])
+    def dynamics_parameters(self) -> Array:
+        """The runtime parameters of robot and law at the start (1, numbers)."""
+        return self.dynamics_parameters_at(self.times[:1])
 
-    def inputs_at(self, times: Array) -> Array:
-        """Those of robot and law at some times (times, numbers), of the first rollout."""
-        seen = len(self.opens.columns) - len(self.watched.numbers)
-        return replace(self.opens, columns=self.opens.columns[:seen]).along(self.turns, times, np.dtype(float))
-
-    @cached_property
-    def turns(self) -> SamplingInstants:
-        """When numbers are drawn anew."""
-        holds = sorted({drawn.hold for drawn in self.numbers.random if drawn.hold})
-        return SamplingInstants(float(self.times[0]), float(self.times[-1]), self.late, tuple(holds))
+    def dynamics_parameters_at(self, times: Array) -> Array:
+        """Return the runtime parameters of robot and law at some times (times, numbers), of the first rollout."""
+        count = len(self.runtime_parameters.columns) - len(self.event_parameters.numbers)
+        columns = self.runtime_parameters.columns[:count]
+        return replace(self.runtime_parameters, columns=columns).along(self.sampling, times, np.dtype(float))
 
     @cached_property
-    def ends(self) -> Array:
-        """Where steps end: at the records, and where numbers are drawn anew."""
-        return self.turns.among(self.times)
+    def sampling(self) -> SamplingInstants:
+        """The instants at which random numbers are drawn."""
+        holds = sorted({drawn.hold for drawn in self.law_parameters.random if drawn.hold})
+        return SamplingInstants(float(self.times[0]), float(self.times[-1]), self.start_offsets, tuple(holds))
+
+    @cached_property
+    def step_ends(self) -> Array:
+        """The times at which steps must end: records and sampling instants."""
+        return self.sampling.among(self.times)
 
     @property
     def first_step(self) -> float:
-        return float(min(FIRST_STEP, (self.times[-1] - self.times[0]) / 10, self.how.longest))
+        """Seconds of the first step, where steps are chosen."""
+        return float(min(FIRST_STEP, (self.times[-1] - self.times[0]) / 10, self.settings.longest_step))
 
     @property
     def substeps(self) -> Array:
-        """Between two `ends` as many equal steps as make none longer than `step`; one if the steps are chosen."""
-        counts = np.ceil(np.diff(self.ends) / (self.how.step or np.inf) - 1e-9)
+        """The number of equal steps between two `step_ends`, none longer than `step`; one if steps are chosen."""
+        counts = np.ceil(np.diff(self.step_ends) / (self.settings.step or np.inf) - 1e-9)
         return np.maximum(1, counts).astype(np.int64)
 
     @property
-    def stops(self) -> Array:
-        """Where fixed steps end."""
-        gaps = zip(self.ends[:-1], self.ends[1:], self.substeps, strict=True)
+    def fixed_step_ends(self) -> Array:
+        """The end of every step of a given length."""
+        gaps = zip(self.step_ends[:-1], self.step_ends[1:], self.substeps, strict=True)
         ends = [[*(a + np.arange(1, k) * ((b - a) / k)), b] for a, b, k in gaps]
         return np.array([t for part in ends for t in part])
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def run_settings(self) -> dict[str, Any]:
+        """The settings that a run keeps."""
         dry = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
-        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if self.stopped else {})}
-        return {**self.how.said, **further, "law": repr(self.law)}
-
-
-SMOOTHING_SPEED = 1e-3
-"""rad/s or m/s: within such a speed dry friction rounds off, if nothing else is said."""
+        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if self.has_stops else {})}
+        return {**self.settings.options, **further, "law": repr(self.law)}
 
 
 def with_smooth_friction(robot: Robot, smooth: float = SMOOTHING_SPEED) -> Robot:
-    """The robot with dry friction that does not jump at rest, where an integrator would never come to an end.
+    """Return the robot with dry friction that does not jump at rest; with a jump no integrator comes to an end.
 
-    Joints that have a speed of their own for it keep it.
+    Joints that have a `smooth` speed keep it.
     """
     if isinstance(smooth, bool) or not isinstance(smooth, Real) or not 0 <= smooth < math.inf:
         raise InputError(f"smooth = {smooth!r}: expected a speed, rad/s or m/s, zero for friction that jumps")
     if not smooth or not any(joint.coulomb and not joint.smooth for joint in robot.rows):
         return robot
-    return _rounded(robot, float(smooth))
+    return _smoothed(robot, float(smooth))
 
 
-@lru_cache(maxsize=32)
-def _rounded(robot: Robot, smooth: float) -> Robot:
-    """The same one for an equal robot, so that it is traced once."""
+@compiled_once
+def _smoothed(robot: Robot, smooth: float) -> Robot:
+    """Return the same object for an equal robot, so that it is traced once."""
     return robot.map_joints(lambda joint: replace(joint, smooth=joint.smooth or smooth))
-
-
-def supported_options(integrator: str, stepped: bool) -> tuple[str, ...]:
-    """The options that have a meaning for an integrator, or for one whose steps are given."""
-    chosen = is_adaptive(integrator) and not stepped
-    return PYTHON_ONLY_INTEGRATORS.get(integrator, ADAPTIVE_OPTIONS if chosen else FIXED_STEP_OPTIONS)
-
-
-def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = None, max_step: Any = None) -> Settings:
-    """How to integrate, checked; an option that the method cannot honour is an error."""
-    if not isinstance(integrator, str) or (integrator not in INTEGRATORS and integrator not in PYTHON_ONLY_INTEGRATORS):
-        raise unknown("integrator", integrator, integrator_names())
-    pair = is_adaptive(integrator)
-    honoured = supported_options(integrator, step is not None)
-    given = {"rtol": rtol, "atol": atol, "step": step, "max_step": max_step}
-    for name, value in given.items():
-        if value is not None and name not in honoured:
-            how = (
-                "with step= its steps are given"
-                if pair
-                else "its steps are given"
-                if honoured == FIXED_STEP_OPTIONS
-                else ""
-            )
-            how = how or "it chooses its steps; max_step= bounds them"
-            raise InputError(f"{name} = {value!r} has no meaning for {integrator}: {how}; leave {name}= out")
-    if honoured == FIXED_STEP_OPTIONS and step is None:
-        raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
-    _check_tolerances(rtol, atol)
-    for name in ("step", "max_step"):
-        check_seconds(name, given[name])
-    if honoured == FIXED_STEP_OPTIONS:
-        return Settings(integrator, step=float(step))
-    relative = DEFAULT_RTOL.get(integrator, RTOL) if rtol is None else float(rtol)
-    absolute = relative / 1000 if atol is None else float(atol)
-    longest = None if max_step is None else float(max_step)
-    return Settings(integrator, relative, absolute if "atol" in honoured else None, None, longest)
 
 
 def plan(
     robot: Robot,
     torque: Any,
-    how: Settings,
+    settings: IntegrationSettings,
     duration: float | None = None,
     every: float | None = None,
     start: ArrayLike = 0.0,
@@ -306,41 +238,42 @@ def plan(
     many: bool = False,
     first: bool = False,
 ) -> Plan:
-    """A simulation to be made; `every` is None where only its start and end are wanted.
+    """Return a checked plan; `every` is None if only start and end are wanted.
 
-    Of `many` rollouts each may have its own start: then times are counted from there. The law is for all of them, or
-    for the `first` alone.
+    Each of `many` rollouts may have its own start; then times count from there. The law is for all of them, or for the
+    `first` alone.
     """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     robot = with_smooth_friction(robot, smooth)
-    law = stopped(law_for(torque, robot), robot, stops)
-    begin, late = _start_times(start, many)
-    driven = begin + (late[:1] if first else late)
-    lasts = law_duration(law, float(driven.max())) if duration is None else duration
-    for name, value in (("duration", lasts), ("every", every)):
+    law = law_with_stops(law_for(torque, robot), robot, stops)
+    begin, offsets = _start_times(start, many)
+    starts = begin + (offsets[:1] if first else offsets)
+    seconds = law_duration(law, float(starts.max())) if duration is None else duration
+    for name, value in (("duration", seconds), ("every", every)):
         check_seconds(name, value)
-    check_span(law, float(driven.min()), float(driven.max()) + lasts)
-    check_records(lasts, every, how.step)
-    count = 1 if every is None else max(1, math.ceil(lasts / every - 1e-9))
-    times = begin + (every or lasts) * np.arange(count + 1)
-    times[-1] = begin + lasts
-    return Plan(robot, law, times, how, late=late)
+    check_span(law, float(starts.min()), float(starts.max()) + seconds)
+    check_records(seconds, every, settings.step)
+    count = 1 if every is None else max(1, math.ceil(seconds / every - 1e-9))
+    times = begin + (every or seconds) * np.arange(count + 1)
+    times[-1] = begin + seconds
+    return Plan(robot, law, times, settings, start_offsets=offsets)
 
 
 def _start_times(start: Any, many: bool) -> tuple[float, Array]:
-    """When all begin, and how much later each does."""
-    if _is_number(start) and abs(start) <= MAX_START_TIME:
+    """Return the start of the times, and the offsets of the rollouts."""
+    if is_number(start) and abs(start) <= MAX_START_TIME:
         return float(start), np.zeros(1)
-    wanted = f"expected seconds, at most {MAX_START_TIME:g}{', or one number for each rollout' if many else ''}"
-    late = numbers("start", start, wanted) if many else np.zeros(0)
-    if late.ndim != 1 or not late.size or not np.isfinite(late).all() or np.abs(late).max() > MAX_START_TIME:
-        raise InputError(f"start = {start!r}: {wanted}")
-    return (0.0, late.astype(float)) if late.size > 1 else (float(late[0]), np.zeros(1))
+    expected = f"expected seconds, at most {MAX_START_TIME:g}{', or one number for each rollout' if many else ''}"
+    offsets = numbers("start", start, expected) if many else np.zeros(0)
+    wrong = offsets.ndim != 1 or not offsets.size or not np.isfinite(offsets).all()
+    if wrong or np.abs(offsets).max() > MAX_START_TIME:
+        raise InputError(f"start = {start!r}: {expected}")
+    return (0.0, offsets.astype(float)) if offsets.size > 1 else (float(offsets[0]), np.zeros(1))
 
 
-def stopped(law: Law, robot: Robot, stops: Any) -> Law:
-    """The law with stops at the limits of the joints, where they are asked for."""
+def law_with_stops(law: Law, robot: Robot, stops: Any) -> Law:
+    """Return the law with stops at the limits of the joints, where they are requested."""
     if stops is None or stops is False:
         return law
     if stops is not True and not isinstance(stops, Stops):
@@ -349,7 +282,7 @@ def stopped(law: Law, robot: Robot, stops: Any) -> Law:
 
 
 def law_duration(law: Law, start: float) -> float:
-    """As long as the law lasts."""
+    """Return the seconds from a start to the end of the law."""
     if law.span is None:
         raise InputError("duration is missing: this torque law does not say how long it lasts; give duration=")
     ends = law.span[1] if np.isfinite(law.span[1]) else max(law.reference.knots) if law.reference else np.inf
@@ -357,7 +290,7 @@ def law_duration(law: Law, start: float) -> float:
 
 
 def check_span(law: Law, start: float, end: float) -> None:
-    """A law says what it does from the start to the end of a run."""
+    """Raise an InputError if a law is not defined from the start to the end of a run."""
     if law.span is not None and (start < law.span[0] - 1e-9 or end > law.span[1] + 1e-9):
         raise InputError(
             f"the run lasts from {start:g} to {end:g} s, but its torque law is defined from {law.span[0]:g} to "
@@ -365,92 +298,10 @@ def check_span(law: Law, start: float, end: float) -> None:
         )
 
 
-def check_records(duration: float, every: float | None, step: float | None = None) -> None:
-    """Not more records than there is memory for, nor more steps between two of them than anybody would wait for."""
-    if every is not None and every > duration * (1 + 1e-9):
-        raise InputError(f"every = {every:g} s is longer than the run of {duration:g} s; peaks between would be missed")
-    if every is not None and duration / every > MAX_RECORDS:
-        raise InputError(
-            f"{duration:g} s recorded every {every:g} s would keep more than {MAX_RECORDS} records; choose a longer "
-            "every="
-        )
-    if step is not None and min(duration, every or duration) / step > MAX_STEPS_PER_RECORD:
-        raise InputError(
-            f"step = {step:g} s makes more than {MAX_STEPS_PER_RECORD} steps between two records; choose a longer "
-            "step= or a shorter every="
-        )
-
-
-def check_seconds(name: str, value: Any) -> None:
-    """A length of time, if one is given."""
-    if value is not None and not (_is_number(value) and value > 0):
-        raise InputError(f"{name} = {value!r}: expected seconds, above zero")
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # an integer beyond all floats
-        return False
-
-
-def _check_tolerances(rtol: Any, atol: Any) -> None:
-    for name, tolerance, least in (("rtol", rtol, MIN_RTOL), ("atol", atol, 0.0)):
-        if tolerance is None or (_is_number(tolerance) and least < tolerance < 1):
-            continue
-        above = f"{least:g}, which is rounding," if least else "0"
-        raise InputError(f"{name} = {tolerance!r}: expected a number above {above} and below 1, such as 1e-9")
-
-
-def start_state(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool = False) -> tuple[Array, Array]:
-    """Positions and velocities to begin with: given, or where the law's motion starts, else neutral and at rest.
-
-    They are (nq,) and (n,), or also (rollouts, nq) and (rollouts, n) where there are `many`.
-    """
-    robot = plan.robot
-    begin = (robot.neutral, np.zeros(robot.n)) if plan.law.reference is None else _reference_start(plan)
-    given = []
-    for name, value, default in zip(("q0", "qd0"), (q0, qd0), begin, strict=True):
-        n = default.shape[-1]
-        each = "number per joint" if robot.nq == robot.n else "entry of q" if name == "q0" else "number per freedom"
-        wanted = f"(rollouts, {n}), or ({n},) for all of them" if many else f"({n},), one {each}"
-        array = default if value is None else numbers(name, value, f"expected {wanted}").astype(float)
-        if array.shape[-1:] != (n,) or array.ndim > 1 + many or not array.size:
-            raise InputError(f"{name} has shape {array.shape}; expected {wanted}")
-        if not np.isfinite(array).all():
-            at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise InputError(f"{name}[{', '.join(map(str, at))}] is {array[at]}; expected finite numbers")
-        given.append(array)
-    q0 = checked_unit_vectors(robot, "q0", given[0])
-    _check_closed(robot, q0)
-    return q0, given[1]
-
-
-def _reference_start(plan: Plan) -> tuple[Array, ...]:
-    """Where the motion of the law starts, (n,) and (n,), or those of all rollouts, (rollouts, n)."""
-    starts = reference_states([law.reference for law in plan.each or (plan.law,)], plan.times[0] + plan.late)
-    alone = len(starts[0]) == 1 and not plan.each
-    return tuple(x[0] if alone else x for x in starts[:2])
-
-
 def reference_states(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
-    """q, qd and qdd of motions at some times (rollouts, n); there may be one of either for all."""
+    """Return q, qd and qdd of motions at times (rollouts, n); a single motion or time is for all."""
     if len(motions) == 1 and motions[0] is not None:
         return tuple(np.asarray(x, float) for x in motions[0](t))
     pairs = zip(motions, np.broadcast_to(t, len(motions)).tolist(), strict=True)
     found = [motion(at) for motion, at in pairs if motion is not None]
     return tuple(np.array(x, float) for x in zip(*found, strict=True))
-
-
-def _check_closed(robot: Robot, q0: Array) -> None:
-    if all(loop.dependent for loop in robot.loops):
-        return
-    apart = float(np.abs(robot.loop_errors(q0)).max())
-    if apart <= OPEN:
-        return
-    jacobian = compile_function(robot, "loop_jacobian")
-    if not all(fits(robot.loop_errors, jacobian, at) for at in q0.reshape(-1, robot.nq)):
-        raise InputError(
-            f"the loops of {robot.name} are open by {apart:.2g} m or rad at q0; expected a closed start, such as "
-            "robot.closed(q0, qd0) gives"
-        )

@@ -18,9 +18,11 @@ from armwright.formulations.parts.coordinates import placed
 from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.robot import Robot
 from armwright.simulation.audit import Doubt
+from armwright.simulation.integration_settings import check_seconds
 from armwright.simulation.law_repeatability import REPEAT_HELP, difference_message
-from armwright.simulation.plan import check_seconds, check_span
-from armwright.simulation.run import Run, Statistics
+from armwright.simulation.plan import check_span
+from armwright.simulation.run import Run
+from armwright.simulation.run_files import Statistics
 from armwright.torque import Moment
 from armwright.torque.conversion import law_for
 from armwright.torque.law import torques_of

@@ -33,14 +33,16 @@ from armwright.integrate import (
 )
 from armwright.layout import IMPULSE
 from armwright.progress import progress_callback
-from armwright.simulation.kernels import increments_of, jacobian_of, slopes_of, taylor_of
+from armwright.simulation.integration_settings import MACHINE_EPSILON, MAX_STEPS_PER_RECORD
+from armwright.simulation.kernels import derivative_kernel, increment_kernel, jacobian_kernel, taylor_series
 from armwright.simulation.law_repeatability import LawCalls
-from armwright.simulation.loop_limits import ended
+from armwright.simulation.loop_limits import loop_limit_error
 from armwright.simulation.momentum import impulse_rates
 from armwright.simulation.motion_programs import position_rates
 from armwright.simulation.observables import run_of
-from armwright.simulation.plan import MACHINE_EPSILON, MAX_STEPS_PER_RECORD, Plan
-from armwright.simulation.run import Found, Run, Statistics
+from armwright.simulation.plan import Plan
+from armwright.simulation.run import Run
+from armwright.simulation.run_files import Found, Statistics
 from armwright.simulation.stop_hits import HitDetector
 from armwright.torque import Moment
 from armwright.torque.law import rates_of, shared_of
@@ -54,12 +56,12 @@ def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     begin = time.perf_counter()
     error: IntegrationError | None = None
     stopped = ""
-    watcher = HitDetector(plan.law, partial(_moment, plan), float(plan.times[0]), y0) if plan.stopped else None
+    watcher = HitDetector(plan.law, partial(_moment, plan), float(plan.times[0]), y0) if plan.has_stops else None
     calls = LawCalls(plan.robot, plan.times)
     asked = IntegrationRequest(plan, _with_progress(plan, _rate(plan, calls)), y0, tuple(events), watcher)
     try:
-        default = _polynomials if plan.how.integrator in POLYNOMIALS else _runge_kutta
-        solution = PYTHON_INTEGRATORS.get(plan.how.integrator, default)(asked)
+        default = _polynomials if plan.settings.integrator in POLYNOMIALS else _runge_kutta
+        solution = PYTHON_INTEGRATORS.get(plan.settings.integrator, default)(asked)
     except IntegrationError as caught:
         if caught.solution is None:
             raise SimulationError(str(caught), None, float(caught.t)) from None
@@ -78,7 +80,7 @@ def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     ended_by = ", ".join(solution.ended_by)
     run = replace(run, events=found_events, ended_by=ended_by, noticed=tuple(noticed))
     if error is not None:
-        raise ended(
+        raise loop_limit_error(
             plan.robot, SimulationError(str(error), run, float(error.t)), np.asarray(solution.y)[-1, q]
         ) from None
     return run
@@ -87,10 +89,10 @@ def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
 def _rate(plan: Plan, calls: LawCalls) -> Callable[[float, Array], Array]:
     """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
-    if plan.traced or (plan.opened is not None and law.reference is not None):
-        kernel = slopes_of(plan.shared.robot, plan.numbers.structure, plan.shared.names)
-        followed = None if plan.traced or law.reference is None else law.reference.trace
-        return _evaluated(kernel, (layout.size,), plan.inputs, followed)
+    if plan.compilable or (plan.law_with_inputs is not None and law.reference is not None):
+        kernel = derivative_kernel(plan.dynamics)
+        followed = None if plan.compilable or law.reference is None else law.reference.trace
+        return _evaluated(kernel, (layout.size,), plan.dynamics_parameters, followed)
     mechanism = robot.mechanism()
 
     def rate(t: float, y: Array) -> Array:
@@ -176,35 +178,35 @@ class IntegrationRequest:
     @property
     def chosen(self) -> dict[str, Any]:
         """The options of a method that chooses its steps."""
-        how, most = self.plan.how, MAX_STEPS_PER_RECORD * (len(self.plan.times) - 1)
+        how, most = self.plan.settings, MAX_STEPS_PER_RECORD * (len(self.plan.times) - 1)
         limits = {"max_step": how.max_step, "max_steps": most, "controlled": self.plan.layout.controlled}
         return {"rtol": how.rtol, "atol": how.atol, **limits, **self.output}
 
 
 def _runge_kutta(asked: IntegrationRequest) -> Solution:
     plan = asked.plan
-    if plan.how.step is not None:
-        return solve(asked.rate, *asked.span, plan.how.integrator, step=plan.stops, **asked.output)
-    return solve(asked.rate, *asked.span, plan.how.integrator, first_step=plan.first_step, **asked.chosen)
+    if plan.settings.step is not None:
+        return solve(asked.rate, *asked.span, plan.settings.integrator, step=plan.fixed_step_ends, **asked.output)
+    return solve(asked.rate, *asked.span, plan.settings.integrator, first_step=plan.first_step, **asked.chosen)
 
 
 def _implicit(asked: IntegrationRequest) -> Solution:
     plan, size = asked.plan, asked.plan.layout.size
     jacobian = None
-    if plan.traced:
-        kernel = jacobian_of(plan.shared.robot, plan.numbers.structure, plan.shared.names)
-        jacobian = _evaluated(kernel, (size, size), plan.inputs)
+    if plan.compilable:
+        kernel = jacobian_kernel(plan.dynamics)
+        jacobian = _evaluated(kernel, (size, size), plan.dynamics_parameters)
     options = {name: value for name, value in asked.chosen.items() if name != "max_steps"}  # it takes few and long ones
-    return solve_stiff(asked.rate, *asked.span, plan.how.integrator, jacobian=jacobian, **options)
+    return solve_stiff(asked.rate, *asked.span, plan.settings.integrator, jacobian=jacobian, **options)
 
 
 def _taylor(asked: IntegrationRequest) -> Solution:
     plan = asked.plan
     _check_traced(plan)
-    assert plan.how.rtol is not None
-    shared = plan.shared
-    series = taylor_of(shared.robot, plan.numbers.structure, shared.names, max(plan.how.rtol, MACHINE_EPSILON))
-    options = {"atol": plan.how.atol, "max_step": plan.how.max_step, "numbers": plan.inputs[0]}
+    assert plan.settings.rtol is not None
+    series: Any = taylor_series(plan.dynamics, max(plan.settings.rtol, MACHINE_EPSILON))
+    chosen, numbers = plan.settings, plan.dynamics_parameters[0]
+    options: dict[str, Any] = {"atol": chosen.atol, "max_step": chosen.max_step, "numbers": numbers}
     solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution
 
@@ -212,22 +214,22 @@ def _taylor(asked: IntegrationRequest) -> Solution:
 def _polynomials(asked: IntegrationRequest) -> Solution:
     plan = asked.plan
     _check_traced(plan)
-    kernel = increments_of(plan.shared.robot, plan.numbers.structure, plan.shared.names, plan.how.integrator)
-    numbers = [plan.inputs] if plan.inputs.size else []
+    kernel = increment_kernel(plan.dynamics, plan.settings.integrator)
+    numbers = [plan.dynamics_parameters] if plan.dynamics_parameters.size else []
 
     def increment(t: float, h: float, y: Array) -> Array:
         out = np.empty(y.shape)
         kernel.run([np.array([[t, h]]), np.ascontiguousarray(y)[None, :], *numbers], out.reshape(1, -1))
         return out
 
-    return solve_increments(increment, *asked.span, step=plan.stops, **asked.output)
+    return solve_increments(increment, *asked.span, step=plan.fixed_step_ends, **asked.output)
 
 
 def _check_traced(plan: Plan) -> None:
-    if not plan.traced:
+    if not plan.compilable:
         raise InputError(
-            f"{plan.how.integrator} needs the Taylor series of the motion: expected a law of armwright.torque that can "
-            f"be compiled, and up to {max_unrolled_joints()} joints; a Runge-Kutta method takes any law"
+            f"{plan.settings.integrator} needs the Taylor series of the motion: expected a law of armwright.torque "
+            f"that can be compiled, and up to {max_unrolled_joints()} joints; a Runge-Kutta method takes any law"
         )
 
 
@@ -245,7 +247,7 @@ def _semi_implicit(asked: IntegrationRequest) -> Solution:
         return np.array(position_rates(mechanism, q.tolist(), q.tolist(), qd.tolist())) if layout.unit_vectors else qd
 
     further: dict[str, Any] = {"z0": y0[qd.stop :], "velocity": velocity}
-    return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.stops, **further, **asked.output)
+    return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.fixed_step_ends, **further, **asked.output)
 
 
 PYTHON_INTEGRATORS = {
@@ -253,4 +255,4 @@ PYTHON_INTEGRATORS = {
     "taylor": _taylor,
     "semi_implicit_euler": _semi_implicit,
 }
-"""How integrators are called that are neither Runge-Kutta methods nor Taylor polynomials."""
+"""The integrators that are neither Runge-Kutta methods nor Taylor polynomials."""

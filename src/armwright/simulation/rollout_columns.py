@@ -1,7 +1,7 @@
-"""Numbers of many rollouts, column by column, so that what is one number for all of them never is an array.
+"""Numbers of many rollouts in columns, so that a number that is equal for all of them is never an array.
 
-A column is a number, an array (rollouts,), or drawn by counter (`draws.Drawn`), which is an array only where it is
-used: in the memory of a card if the rollouts are there.
+A column is a number, an array (rollouts,), or random numbers by counter (`draws.DrawnColumn`). These become an array
+only where they are used: in the memory of a card if the rollouts are there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RolloutColumns:
 
     @property
     def per_rollout(self) -> tuple[bool, ...]:
-        """Which differ from rollout to rollout."""
+        """RolloutIndices differ from rollout to rollout."""
         return tuple(not isinstance(x, float) for x in self.columns)
 
     def some(self, chosen: Sequence[bool]) -> RolloutColumns:
@@ -67,13 +67,13 @@ class RolloutColumns:
             out[k, self.count :] = out[k, self.count - 1]
         return out
 
-    def along(self, turns: SamplingInstants, times: Array, dtype: Any) -> Array:
+    def along(self, sampling: SamplingInstants, times: Array, dtype: Any) -> Array:
         """All columns of every rollout at some times (rollouts * times, columns)."""
         rows = np.repeat(self.to_array(np, dtype, self.count).T, len(times), axis=0)
         which = np.arange(self.which, self.which + self.count) if isinstance(self.which, int) else self.which
         for k, column in enumerate(self.columns):
             if isinstance(column, DrawnColumn) and column.hold:
-                found = column.at(which[:, None], turns.of(column.hold, times))
+                found = column.at(which[:, None], sampling.intervals_at(column.hold, times))
                 rows[:, k] = np.broadcast_to(found, (self.count, len(times))).ravel()
         return rows
 

@@ -1,4 +1,4 @@
-"""When numbers are drawn anew: every `hold` seconds from the start of a rollout on, in intervals that have a number."""
+"""Sampling instants: random numbers are drawn every `hold` seconds from the start of a rollout, and held in between."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 
 MAX_SAMPLES = 5_000_000
-"""Times that numbers may be drawn anew."""
 
 SAMPLING_TOLERANCE = 1e-6
-"""The share of an interval that counts as rounding: what is so near to its end is there."""
+"""The share of an interval that counts as rounding: a time so near to its end is at its end."""
 
 
 @dataclass(frozen=True)
 class SamplingInstants:
-    """Intervals of rollouts that go from `begin` to `end`, each `late` by some seconds or all of them (1,)."""
+    """Numbered intervals between instants, of rollouts from `begin` to `end` that start by `offsets` later (rollouts,).
+
+    Offsets of one number are for all rollouts. There may be several lengths of intervals, `holds`.
+    """
 
     begin: float
     end: float
-    late: Array
+    offsets: Array
     holds: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -34,38 +36,40 @@ class SamplingInstants:
                     f"{self.end - self.begin:g} s; choose a longer hold="
                 )
 
-    def _slack(self, hold: float) -> float:
-        furthest = max(abs(self.begin), abs(self.end)) + float(np.abs(self.late).max())
+    def _tolerance(self, hold: float) -> float:
+        furthest = max(abs(self.begin), abs(self.end)) + float(np.abs(self.offsets).max())
         return SAMPLING_TOLERANCE + 4 * float(np.finfo(float).eps) * furthest / hold
 
-    def gone(self, hold: float, t: Array) -> NDArray[np.int64]:
-        """How many intervals are over at some times, which are counted as if no rollout were late."""
-        return np.floor((t - self.begin) / hold + self._slack(hold)).astype(np.int64)
+    def intervals_before(self, hold: float, t: Array) -> NDArray[np.int64]:
+        """Return the number of intervals that are over at times, which do not have the offsets."""
+        return np.floor((t - self.begin) / hold + self._tolerance(hold)).astype(np.int64)
 
-    def of(self, hold: float, t: Array) -> NDArray[np.int64]:
-        """The numbers of the intervals that begin or go on then (late, times): the same in a run that goes on with
-        another, if that began at a multiple of `hold`."""
-        found: NDArray[np.int64] = self.first(hold)[:, None] + self.gone(hold, t)
+    def intervals_at(self, hold: float, t: Array) -> NDArray[np.int64]:
+        """Return the numbers of the intervals at times (offsets, times).
+
+        A run that continues another one has the same numbers if it begins at a multiple of `hold`.
+        """
+        found: NDArray[np.int64] = self.first_interval(hold)[:, None] + self.intervals_before(hold, t)
         return found
 
-    def first(self, hold: float) -> NDArray[np.int64]:
-        """The number of the interval with which each rollout begins (late,)."""
-        return np.floor((self.begin + self.late) / hold + self._slack(hold)).astype(np.int64)
+    def first_interval(self, hold: float) -> NDArray[np.int64]:
+        """Return the number of the first interval of each rollout (offsets,)."""
+        return np.floor((self.begin + self.offsets) / hold + self._tolerance(hold)).astype(np.int64)
 
     def among(self, times: Array) -> Array:
-        """These times, and between them those at which something is drawn anew."""
+        """Return these times and the sampling instants between them."""
         ends = times
         for hold in self.holds:
-            anew = self.begin + hold * np.arange(1.0, 1.0 + int(self.gone(hold, times[-1:])[0]))
-            place = np.searchsorted(ends, anew)
-            gaps = anew - ends[place - 1], ends[np.minimum(place, len(ends) - 1)] - anew
-            apart = np.minimum(gaps[0], np.abs(gaps[1])) > self._slack(hold) * hold
-            ends = np.sort(np.concatenate([ends, anew[apart]]))
+            instants = self.begin + hold * np.arange(1.0, 1.0 + int(self.intervals_before(hold, times[-1:])[0]))
+            place = np.searchsorted(ends, instants)
+            gaps = instants - ends[place - 1], ends[np.minimum(place, len(ends) - 1)] - instants
+            apart = np.minimum(gaps[0], np.abs(gaps[1])) > self._tolerance(hold) * hold
+            ends = np.sort(np.concatenate([ends, instants[apart]]))
         return ends
 
-    def anew(self, ends: Array) -> NDArray[np.bool_]:
-        """At which of some times something is drawn anew."""
+    def changes(self, ends: Array) -> NDArray[np.bool_]:
+        """Return True for each of some times at which a number is drawn."""
         found = np.zeros(len(ends), bool)
         for hold in self.holds:
-            found[1:] |= np.diff(self.gone(hold, ends)) > 0
+            found[1:] |= np.diff(self.intervals_before(hold, ends)) > 0
         return found

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -34,17 +33,15 @@ from armwright.arrays import (
 )
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SimulationError, unknown
-from armwright.graph.program import Program
-from armwright.integrate import method, methods
+from armwright.integrate import methods
 from armwright.model.code_sharing import shared_code
 from armwright.model.description import Description
 from armwright.model.robot_parameters import parameter_sizes
 from armwright.model.unit_vectors import have_unit_length, unit_length_error
 from armwright.robot import Robot
-from armwright.simulation.batch import parameters
-from armwright.simulation.kernels import KEPT
-from armwright.simulation.motion_programs import step_derivatives_program, step_gradient_program, step_program
+from armwright.simulation.batch_inputs import varied_parameters
 from armwright.simulation.plan import SMOOTHING_SPEED, with_smooth_friction
+from armwright.simulation.step_kernels import StepRecord, step_gradient_kernel, step_jacobian_kernel, step_kernel
 from armwright.simulation.step_sensitivity import by_rows
 from armwright.trace.evaluation_strategy import has_straight_code, too_long_message
 
@@ -119,7 +116,7 @@ def stepper(
         raise InputError(f"dt = {dt!r}: expected seconds, more than zero")
     if not has_straight_code(robot):
         raise InputError(too_long_message(robot, "steps are compiled"))
-    names, values = parameters(vary)
+    names, values = varied_parameters(vary)
     made = with_smooth_friction(robot, smooth)
     held = {name: np.asarray(values[name], dtype) for name in parameter_sizes(made, names)}
     shared = shared_code(made, names, moved=False)
@@ -151,8 +148,8 @@ class Stepper:
         self._card = backend(target).device  # where arrays may be besides NumPy's, if anywhere
         self._brief = MAX_CALL_SUBSTEPS if self._card is None else MAX_CALL_SUBSTEPS * CARD_THREADS
         self.parameters: Mapping[str, Array] = MappingProxyType(held)
-        self._asked = code, integrator, tuple(held), dtype.name, target
-        self._kernel = _forward(*self._asked)
+        self._record = StepRecord(code, integrator, tuple(held), dtype.name, target)
+        self._kernel = step_kernel(self._record)
         self._plan = np.array([dt / substeps, substeps], dtype)
         self._sizes = {"q": robot.nq, "qd": robot.n, "tau": robot.n, **parameter_sizes(robot, tuple(held))}
         self._one = self._kernel.single(self._checked_one)
@@ -174,7 +171,7 @@ class Stepper:
         return f"<stepper of {self.robot.name}: {self.dt:g} s by {steps}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        code, integrator, _, dtype, target = self._asked
+        code, integrator, _, dtype, target = self._record
         held = dict(self.parameters)
         return Stepper, (self.robot, code, self._dt, self._substeps, integrator, held, np.dtype(dtype), target)
 
@@ -252,7 +249,7 @@ class Stepper:
             whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays]
             A, B, good = by_rows(self, whole, batch, shares, raises)
         else:
-            slopes, good = self._run(_slopes(*self._asked), arrays, batch, shares, raises)
+            slopes, good = self._run(step_jacobian_kernel(self._record), arrays, batch, shares, raises)
             both = slopes.reshape(*batch, 2 * n, 3 * n)
             A, B = both[..., : 2 * n], both[..., 2 * n :]
         return (A, B) if raises else (A, B, good)
@@ -340,13 +337,13 @@ class Stepper:
         """Of one step back: the gradient by the state before it, and by its torques."""
         m, n = self.robot.nq + self.robot.n, self.robot.n
         columns = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays]
-        found, _ = self._run(_back(*self._asked), [*columns, seeds], batch, threads, raises)
+        found, _ = self._run(step_gradient_kernel(self._record), [*columns, seeds], batch, threads, raises)
         return found[..., :m].copy(), found[..., m : m + n]
 
     @property
     def code(self) -> StepCode:
         """The kernels and the numbers they are given beside a state, for who calls them without this object."""
-        return StepCode(self._kernel, lambda: _back(*self._asked), self._held, self._plan)
+        return StepCode(self._kernel, lambda: step_gradient_kernel(self._record), self._held, self._plan)
 
     def _elsewhere(self, *arrays: Any) -> bool:
         """Whether some are arrays of another package on the card, and not yet CuPy's."""
@@ -532,28 +529,6 @@ def _as_states(name: str, given: Array, shape: tuple[int, ...]) -> Array:
         return np.broadcast_to(given, shape)
     except ValueError:
         raise InputError(f"{name} has shape {given.shape}; expected {shape}, as the states of the rollout") from None
-
-
-@lru_cache(KEPT)
-def _program(code: Description, integrator: str, vary: tuple[str, ...]) -> Program:
-    return step_program(code, method(integrator).steps(True), vary)
-
-
-@lru_cache(KEPT)
-def _forward(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
-    return backend(target).kernel(_program(code, integrator, vary), dtype)
-
-
-@lru_cache(KEPT)
-def _slopes(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
-    made = backend(target)
-    looped = made.device is not None and code.n >= made.solve_loop_size
-    return made.kernel(step_derivatives_program(code, _program(code, integrator, vary), vary, looped), dtype)
-
-
-@lru_cache(KEPT)
-def _back(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
-    return backend(target).kernel(step_gradient_program(_program(code, integrator, vary)), dtype)
 
 
 STATE_MEANINGS = {

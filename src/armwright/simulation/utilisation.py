@@ -14,7 +14,8 @@ from armwright.notebook import table
 
 if TYPE_CHECKING:
     from armwright.robot import Robot
-    from armwright.simulation.run import BatchRun, Run
+    from armwright.simulation.batch_run import BatchRun
+    from armwright.simulation.run import Run
 
 LIMIT_TOLERANCE = 1e-9
 """Relative: a motion planned to reach a limit exactly does not exceed it."""

@@ -34,9 +34,11 @@ from armwright.integrate.tableaus import Steps
 from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import tracked
 from armwright.robot import Robot
-from armwright.simulation.kernels import motion_of
-from armwright.simulation.motion_programs import derivative, layout_of
-from armwright.simulation.plan import plan, settings, with_smooth_friction
+from armwright.simulation.integration_settings import settings
+from armwright.simulation.kernels import equations_of
+from armwright.simulation.motion_programs import derivative
+from armwright.simulation.motion_record import MotionRecord, layout_of
+from armwright.simulation.plan import plan, with_smooth_friction
 from armwright.simulation.rollouts import Rollouts
 from armwright.torque.conversion import law_for
 from armwright.trace.evaluation_strategy import has_straight_code, max_unrolled_joints
@@ -207,15 +209,15 @@ class TimedMotion:
                 "integrators are timed compiled: with the laws of armwright.torque, and robots of up to "
                 f"{max_unrolled_joints()} joints; got {self.law!r} and {len(robot.links)} joints"
             )
-        driven = motion_of(robot, self.law)
-        self.program, self.smooth = derivative(driven), derivative(driven, fence=False)
+        driven = equations_of(MotionRecord(robot, self.law))
+        self.program, self.smooth = derivative(driven), derivative(driven, loop_limits=False)
         given = np.atleast_2d(robot.unit(np.full(robot.nq, 0.3)) if q0 is None else np.asarray(q0, dtype=float))
         self.layout = layout_of(robot, self.law)
         self.starts = self.layout.joined({"q": given}, (len(given),))
         self._kernels: dict[Any, Rollout] = {}
         tight = self._rollouts(self._kernel("exact", method("dop853").steps()), "dop853", rtol=1e-14, atol=1e-15)
         _timed(tight)
-        if tight.broken.any():
+        if tight.failed.any():
             t = float(tight.lanes["t"].min())
             raise SimulationError(
                 f"there is no accurate motion of {robot.name} to compare with: at t = {t:.4g} s the step falls below "
@@ -294,14 +296,14 @@ class TimedMotion:
         """The time of one motion: the least of several calls, each of enough copies to last a while."""
         first, begin = make(1), clock()
         best = _timed(first)
-        if first.broken.any():
+        if first.failed.any():
             return None
         copies = int(np.clip(CALL / best, 1, 64))
         for _ in range(self.repeats):
             if clock() - begin > REPEAT_LIMIT_SECONDS:
                 break
             best = min(best, _timed(make(copies)))
-        steps, rejected = int(first.steps[0]), int(first.lanes["rejected"][0])
+        steps, rejected = int(first.accepted[0]), int(first.lanes["rejected"][0])
         return self._point(setting, _records(first), best, (steps + rejected) * stages, steps, rejected)
 
     def _point(
@@ -317,7 +319,7 @@ def _timed(rollouts: Rollouts) -> float:
     """Go to the end; the seconds of one vector of motions."""
     begin = clock()
     rollouts.advance(len(rollouts.plan.times))
-    return float((clock() - begin) * rollouts.kernel.width / rollouts.room)
+    return float((clock() - begin) * rollouts.kernel.width / rollouts.padded)
 
 
 def _records(rollouts: Rollouts) -> Array:

@@ -16,7 +16,7 @@ from armwright.files import contents
 from armwright.robot import Robot
 from armwright.scenario import Scenario
 from armwright.simulation import simulate_batch
-from armwright.simulation.kernels import TARGET
+from armwright.simulation.motion_record import HOST_TARGET
 from armwright.sweep.actuator_choices import ActuatorChoices
 from armwright.sweep.design import Design
 from armwright.sweep.rollout_inputs import initial_states, law_of_rows, varied_parameters
@@ -97,7 +97,7 @@ class StudySetup:
         of_robot = ("name", "payload", "gravity", "actuators")
         data = {key: value for key, value in self.study.plain_data.items() if key not in of_robot}
         data["robot"] = self.robot.to_toml()
-        if self.study.target == TARGET:  # the default
+        if self.study.target == HOST_TARGET:  # the default
             del data["target"]
         if self.actuators and self.actuators.varied_names:
             data["actuators"] = self.actuators.plain_data
@@ -147,7 +147,7 @@ class StudySetup:
         law = law_of_rows(self.study, self.scenario, values)
         vary = varied_parameters(self.robot, self.actuators, values)
         options |= {"vary": vary, "start": start, "threads": threads, "progress": False}
-        options |= {"target": self.study.target or TARGET, "rollouts": rows}
+        options |= {"target": self.study.target or HOST_TARGET, "rollouts": rows}
         if "duration" in values:
             options["duration"] = float(values["duration"][0])
         options |= initial_states(self.study, self.robot, values, law, np.broadcast_to(start, len(rows)))
