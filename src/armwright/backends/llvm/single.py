@@ -19,13 +19,13 @@ from armwright.backends.llvm.block import Block, Lanes, repeated
 from armwright.graph.program import Program
 
 # Fields of a NumPy array object, in bytes from its start: part of NumPy's stable binary interface
-TYPE, DATA, RANK, DIMENSIONS, DESCRIPTION, FLAGS = 8, 16, 24, 32, 56, 64
+TYPE, ARRAY_DATA, ARRAY_RANK, ARRAY_DIMENSIONS, DESCRIPTION, FLAGS = 8, 16, 24, 32, 56, 64
 PLAIN = 0x0001 | 0x0100  # C-contiguous and aligned
 ARRAY_TYPE, NEW_ARRAY = 2, 93  # entries of NumPy's table of C functions
 
 METH_FASTCALL = 0x0080
 
-MANY = 64
+MAX_UNROLLED_STORES = 64
 """Outputs up to which stores are unrolled; more would compile slowly."""
 
 
@@ -77,7 +77,7 @@ def _check(block: Block, a: int, n: int, following: str) -> None:
     block.branch(f"icmp eq ptr {_field(block, f'%arg{a}', TYPE)}, %type", f"inspect{a}", "ask")
     block.label(f"inspect{a}")
     kind = _field(block, f"%arg{a}", DESCRIPTION)
-    rank, flags = (_field(block, f"%arg{a}", field, "i32") for field in (RANK, FLAGS))
+    rank, flags = (_field(block, f"%arg{a}", field, "i32") for field in (ARRAY_RANK, FLAGS))
     same = block.let(f"icmp eq ptr {kind}, %kind")
     line = block.let(f"icmp eq i32 {rank}, 1")
     bits = block.let(f"and i32 {flags}, {PLAIN}")
@@ -85,14 +85,14 @@ def _check(block: Block, a: int, n: int, following: str) -> None:
     both = block.let(f"and i1 {same}, {line}")
     block.branch(f"and i1 {both}, {plain}", f"measure{a}", "ask")
     block.label(f"measure{a}")
-    dimensions = _field(block, f"%arg{a}", DIMENSIONS)
+    dimensions = _field(block, f"%arg{a}", ARRAY_DIMENSIONS)
     length = block.let(f"load i64, ptr {dimensions}, align 8")
     block.branch(f"icmp eq i64 {length}, {n}", following, "ask")
 
 
 def _read(block: Block, a: int, n: int) -> None:
     """Read the numbers of argument a into its tile, each in every lane."""
-    t, data = block.lanes, _field(block, f"%arg{a}", DATA)
+    t, data = block.lanes, _field(block, f"%arg{a}", ARRAY_DATA)
     for k in range(n):
         value = block.spread(block.let(f"getelementptr {t.scalar}, ptr {data}, i64 {k}"))
         place = block.let(f"getelementptr {t.scalar}, ptr %tile{a}, i64 {k * t.width}")
@@ -108,8 +108,8 @@ def _answer(block: Block, program: Program) -> None:
     block.put(f"%result = call ptr {new}(ptr %type, {arguments})")
     block.branch("icmp eq ptr %result, null", "end", "write")
     block.label("write")
-    target = _field(block, "%result", DATA)
-    if program.results > MANY:
+    target = _field(block, "%result", ARRAY_DATA)
+    if program.results > MAX_UNROLLED_STORES:
         step = f"""  %slot = mul i64 %k, {t.width}
   %source = getelementptr {t.scalar}, ptr %tileo, i64 %slot
   %value = load {t.scalar}, ptr %source, align {t.bytes}
