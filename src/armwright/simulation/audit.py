@@ -1,4 +1,4 @@
-"""How far a simulated motion can be trusted.
+"""The audit of a run: balances and limits that say if it can be trusted.
 
 energy     work in - losses - change of energy: zero for an exact integration
 momentum   of a robot that nothing holds: linear and angular momentum less what weight and outer forces have changed
@@ -12,8 +12,8 @@ stops      where there are some, how deep joints have pressed them in; what they
 base       of a robot that nothing holds: forces that the law puts on it, where no motor is
 loops      how far the ends of loops that forces hold have drifted apart
 
-Every one of them can raise a doubt, and one doubt is enough for a run not to be trusted; what is beyond limits is said
-in other words, as the numbers are right then and the motor is too small.
+Each of them can raise a doubt, and one doubt is enough for a run not to be trusted. Limits are doubts of another kind:
+the numbers are right, and the motor is too small.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Doubt:
 
 @dataclass(frozen=True, eq=False)
 class MomentumBalance:
-    """What is missing of linear momentum and of angular momentum about the centre of mass (k, 3), in the world's axes.
+    """The defects of linear momentum and of angular momentum about the centre of mass (k, 3), in the world's axes.
 
     The scales are the largest momenta that the energy of the motion allows, sqrt(2 m T) and sqrt(2 I T), or what has
     acted from outside where that is more.
@@ -134,7 +134,7 @@ class Audit:
 
     @property
     def pressed(self) -> Array | None:
-        """How deep each joint has pressed its stops in (n,), None where there are no stops."""
+        """The largest depth in the stops of each joint (n,), None where there are no stops."""
         return None if self.stops is None else self.stops.depth
 
     @property
@@ -157,7 +157,7 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """In a word: "trusted", "beyond limits" where nothing else is to be said against it, or "doubted"."""
+        """A word: "trusted", "beyond limits" where all doubts are about limits, or "doubted"."""
         if all(doubt.limit for doubt in self.doubts):
             return "beyond limits" if self.doubts else "trusted"
         return "doubted"
@@ -199,7 +199,7 @@ class Audit:
 
 
 def _hits(stops: StopHits) -> str:
-    """How many joints have hit a stop, when the first did, and how deep and hard."""
+    """Return the number of joints that have hit a stop, the first time, the depth and the torque."""
     said = f"{np.count_nonzero(stops.hit)} of {len(stops.depth)} joints have hit one"
     if not stops.hit.any():
         return said
@@ -231,7 +231,7 @@ class Deviation:
 
     @property
     def largest(self) -> float:
-        """Of all positions at all times."""
+        """The largest difference of all positions at all times."""
         return float(np.max(self.q, initial=0.0))
 
     def exceeds(self, tolerance: float) -> float | None:
@@ -247,11 +247,12 @@ class Deviation:
 
 
 def start_distance(rtol: float | None) -> float:
-    """How far from a run its neighbour begins: as far as one step may err."""
+    """Return the distance at which the neighbour of a run begins: the error allowed per step."""
     return FIXED_STEP_DISTANCE if rtol is None else max(rtol, MIN_DISTANCE)
 
 
 def audited(run: Run) -> Audit:
+    """Return the audit of a run."""
     robot = run.robot
     change = run.energy - run.energy[0]
     energy_defect = run.work - run.losses - change
@@ -285,7 +286,7 @@ def audited(run: Run) -> Audit:
 
 
 def loop_errors(robot: Robot, q: Array) -> Array | None:
-    """How far loops that forces hold are open at states (k, nq), the largest entry of each; None if there are none."""
+    """Return the largest gap of loop constraints at states (k, nq); None if there are none."""
     if all(loop.dependent for loop in robot.loops):
         return None
     largest: Array = np.abs(robot.loop_errors(q)).max(axis=(-2, -1))
@@ -293,7 +294,7 @@ def loop_errors(robot: Robot, q: Array) -> Array | None:
 
 
 def _at_records(run: Run) -> StopHits:
-    """What stops have done as far as records say, which is all that an old file has."""
+    """Return the hits of stops from records, as an old file has nothing else."""
     ranges = [joint.limits or (-np.inf, np.inf) for joint in run.robot.joints]
     q = run.q[:, list(run.robot.entries)]
     low, high = np.array(ranges).T
@@ -382,7 +383,7 @@ def _driven_base(run: Run) -> Iterator[Doubt]:
 
 
 def _first(wrong: Array) -> Array:
-    """Where it is wrong for the first time, if it ever is."""
+    """Return the first place at which it is wrong, in an array that is empty if there is none."""
     return np.flatnonzero(wrong)[:1]
 
 
@@ -394,7 +395,7 @@ LIMIT_ROUNDING = 1e-9
 
 
 def _beyond(joint: JointModel, q: Array, t: Array, first: int) -> str:
-    """How far a joint is beyond its limits, at the first record where it is and at the worst."""
+    """Return a sentence: how far a joint exceeds its limits, at the first such record and at the worst."""
     (low, high), unit = joint.limits or (-np.inf, np.inf), "m" if joint.prismatic else "rad"
     over = np.maximum(low - q, q - high)
     worst = int(np.argmax(over))

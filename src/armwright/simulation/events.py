@@ -1,4 +1,4 @@
-"""What may end a motion: where a number that depends on time and state crosses zero.
+"""Events: zeros of numbers that depend on time and state, which may end a motion.
 
 aw.simulate(arm, law, events=[aw.events.limits(), aw.events.plane((0, 0, 1), 0.05)])
 
@@ -27,6 +27,8 @@ from armwright.model.link_names import joint_index
 from armwright.torque import Moment
 from armwright.torque.passive import reversed_limits_message
 from armwright.torque.runtime_parameters import Structure
+
+__all__ = ["Event", "limits", "plane", "position", "speed", "when"]
 
 ModelAtFrame: TypeAlias = Callable[[str | None], Mechanism]
 """The robot looked at a frame, the tool if it has no name."""
@@ -59,7 +61,7 @@ class RobotEvent:
 
 @dataclass(frozen=True)
 class Event:
-    """What `limits`, `position`, `speed`, `plane` and `when` give: `on` says what that means for a robot."""
+    """The result of `limits`, `position`, `speed`, `plane` and `when`; `on` returns its events on a robot."""
 
     on: Callable[[Description], list[RobotEvent]]
     name: str
@@ -180,6 +182,8 @@ def when(
 
 @dataclass(frozen=True)
 class JointPosition:
+    """An entry of q less a level."""
+
     place: int
     level: tuple[float, ...]
 
@@ -189,6 +193,8 @@ class JointPosition:
 
 @dataclass(frozen=True)
 class JointSpeed:
+    """The square of a speed less that of its bound."""
+
     place: int
     most: tuple[float, ...]
 
@@ -198,6 +204,8 @@ class JointSpeed:
 
 @dataclass(frozen=True)
 class PlaneDistance:
+    """The distance of the origin of a frame from a plane."""
+
     frame: str | None
     normal: tuple[float, ...]
     distance: tuple[float, ...]
@@ -209,6 +217,8 @@ class PlaneDistance:
 
 @dataclass(frozen=True)
 class FunctionQuantity:
+    """A function of (t, q, qd, *numbers)."""
+
     function: Callable[..., Scalar]
     numbers: tuple[float, ...]
 
@@ -262,7 +272,7 @@ def _with_tolerance(event: RobotEvent, q0: Array) -> RobotEvent:
 def event_expressions(
     form: EventStructure, graph: Graph, at: Moment, seen: ModelAtFrame
 ) -> tuple[list[Expr], list[Expr]]:
-    """What is watched as expressions of a graph, and the inputs for its open numbers."""
+    """Return the quantities as expressions of a graph, and the inputs for their runtime parameters."""
     quantities, numbers = form.in_graph(graph, "event")
     return [_expression(quantity, at, seen, graph) for quantity in quantities], list(numbers)
 
@@ -307,7 +317,7 @@ def _event(on: Callable[[Description], list[RobotEvent]], name: str, terminal: A
 
 
 def _called(joint: str | int) -> str:
-    """What a joint is called before there is a robot."""
+    """Return a joint as messages name it, before there is a robot."""
     return joint if isinstance(joint, str) else f"joint number {joint}"
 
 

@@ -1,4 +1,4 @@
-"""How to integrate: integrators, their options and their defaults, checked."""
+"""Settings of integration: integrators, their options and their defaults, checked."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def integrator_names() -> list[str]:
 
 @dataclass(frozen=True)
 class IntegrationSettings:
-    """How to integrate. `step` is None where the steps are chosen; rtol and atol are None where it is not."""
+    """An integrator and its options: `step`, or rtol and atol where steps are chosen; the others are None."""
 
     integrator: str
     rtol: float | None = None

@@ -37,7 +37,7 @@ def shifted(run: Run, by: float) -> Run:
 
 
 def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
-    """What a run of these phases has, by name; times are those of the whole."""
+    """Return the fields of the joined run by name; times are those of the joined run."""
     found: dict[str, Any] = {name: np.concatenate([getattr(run, name) for run in runs]) for name in INSTANT_FIELDS}
     found |= {name: _summed([getattr(run, name) for run in runs]) for name in ACCUMULATED_FIELDS}
     first, last = runs[0], runs[-1]
@@ -68,7 +68,7 @@ def phase_columns(columns: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _summed(parts: Sequence[Array]) -> Array:
-    """What has been counted from the start of each phase, counted from that of the first."""
+    """Return sums that start with each phase as sums that start with the first one."""
     found = [parts[0]]
     for part in parts[1:]:
         found.append(part + found[-1][-1] if len(part) else part)
@@ -94,7 +94,7 @@ def _all(parts: Sequence[Array | None]) -> Array | None:
 
 
 def _references(runs: Sequence[Run]) -> tuple[Array, ...] | None:
-    """Where the robot was to be; nan in phases that follow nothing."""
+    """Return the reference motions; nan in phases that follow nothing."""
     if all(run.reference is None for run in runs):
         return None
     nothing = [tuple(np.full(run.qd.shape, np.nan) for _ in range(3)) for run in runs]

@@ -1,4 +1,4 @@
-"""Whether a torque law that is a Python function gives the same torques when it is called again at the same state.
+"""A check that a torque law in Python gives the same torques when it is called again at the same state.
 
 A simulation calls it at every record, and once more when torques are looked up there: nothing else is called for this.
 """
@@ -27,7 +27,7 @@ REPEAT_HELP = "expected the same torques for the same state: aw.torque.noise dra
 
 
 class LawCalls:
-    """What a law gave where it was called, as far as that is at records."""
+    """The torques of a law at records."""
 
     def __init__(self, robot: Robot, times: Array) -> None:
         self._robot, self._times = robot, set(times.tolist())

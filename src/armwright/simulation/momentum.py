@@ -26,7 +26,7 @@ from armwright.robot import Robot
 
 
 def is_free(robot: Description) -> bool:
-    """Whether all of a robot hangs on one free joint, which has no rotor, and nothing else on the base."""
+    """Return True if all of a robot hangs on one free joint, which has no rotor, and nothing else on the base."""
     hung = [i for i, parent in enumerate(robot.parents) if parent < 0]
     alone = len(hung) == 1 and bool(robot.balls) and (robot.balls[0].kind, robot.balls[0].joint) == ("free", 0)
     return alone and not any(joint.armature for joint in robot.joints[:IMPULSE])
@@ -62,7 +62,7 @@ ENERGY_ROUNDING = 1e-12
 
 
 class Momentum(NamedTuple):
-    """Of a free robot at some states: linear and angular (k, 3), mass, and the largest that its energy allows (k,).
+    """The momentum of a free robot at states: linear and angular (k, 3), mass, and bounds by its energy (k,).
 
     Those are sqrt(2 m T), and sqrt(2 I T) with the energy T of what moves about the centre of mass.
     """

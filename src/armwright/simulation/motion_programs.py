@@ -180,7 +180,7 @@ def unit_length_replacements(q: Sequence[Expr], unit_vectors: Sequence[tuple[int
 
 
 def derivative(motion: MotionEquations, loop_limits: bool = True) -> Program:
-    """dy/dt; without a fence it jumps nowhere, and goes on where a loop is at its end."""
+    """Return the program of dy/dt. With `loop_limits` it is not finite where a loop is at its limit."""
     power: Scalar = 0
     loss: Scalar = 0
     q, qd, mechanism = motion.at.q, motion.at.qd, motion.mechanism
@@ -212,6 +212,7 @@ def state_jacobian(program: Program) -> Program:
 
 
 def observables_program(motion: MotionEquations) -> Program:
+    """Return the program of the observables."""
     q, qd = list(motion.at.q), list(motion.at.qd)
     kinetic = find_formulation("kinetic_energy")(motion.mechanism, q, qd)
     potential = find_formulation("potential_energy")(motion.mechanism, q)
@@ -222,7 +223,7 @@ def observables_program(motion: MotionEquations) -> Program:
 
 @dataclass(frozen=True)
 class Observables:
-    """What there is to see of states (..., n): torques, accelerations, torques of friction laws; energies (...).
+    """The observables of states (..., n): torques, accelerations, torques of friction laws; energies (...).
 
     `stop_torque` are the torques of stops among those of friction laws (..., n), or (..., 0) where there are no stops.
     """

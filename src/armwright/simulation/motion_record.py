@@ -39,7 +39,7 @@ class MotionRecord:
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        """What tells it from other records. A law that cannot be hashed is told by its identity."""
+        """The key of the cache. A law that cannot be hashed counts by its identity."""
         try:
             law: Any = (hash(self.law), self.law)
         except TypeError:

@@ -28,7 +28,7 @@ def evaluated(kernel: Kernel, arrays: Sequence[Array]) -> Array:
 
 
 def observables_of(plan: Plan, times: Array, states: Array) -> Observables:
-    """What there is to see of states (k, entries) at some times."""
+    """Return the observables of states (k, entries) at some times."""
     robot, n = plan.robot, plan.robot.n
     if plan.compilable or (plan.law_with_inputs is not None and plan.law.reference is not None):
         shared, opened = plan.code(), plan.dynamics_parameters_at(times)

@@ -104,7 +104,7 @@ def _chosen(phases: Sequence[Phase], q0: Any, options: Mapping[str, Any]) -> dic
 
 @dataclass(frozen=True, eq=False)
 class RepeatablePhases:
-    """How a run in phases is made again."""
+    """A simulation in phases that can be repeated."""
 
     phases: tuple[Phase, ...]
     q0: Array
@@ -121,12 +121,12 @@ class RepeatablePhases:
         return simulate_phases(self.phases, self.q0, self.qd0, self.events, self.every, **options)
 
     def neighbour_distance(self, run: Run) -> Array:
-        """Of each phase the neighbour that it has had."""
+        """Return the distance of the neighbour of each phase."""
         return np.concatenate([np.full(len(x.t), np.nan) if x.neighbour is None else x.neighbour for x in run.phases])
 
 
 def _broken(error: SimulationError, before: Sequence[Run], phase: Phase, k: int) -> SimulationError:
-    """An error of one phase, with the time and what there is of the whole run."""
+    """Return the error of one phase with the time and the records of the whole run."""
     there = [*before]
     if isinstance(error.run, Run) and len(error.run.t):
         there.append(_placed(error.run, before, phase, k))
@@ -193,7 +193,7 @@ def _name(phase: Phase, k: int) -> str:
 
 
 def _names(robot: Robot, events: Sequence[Any]) -> set[str]:
-    """What a run is told to be ended by that one of these events ends."""
+    """Return the names under which a run records these events."""
     return {event.name if isinstance(event, RobotEvent) else event.title for event in events_on(robot, events)}
 
 

@@ -152,7 +152,7 @@ class Plan:
 
     @cached_property
     def dynamics(self) -> MotionRecord:
-        """What is compiled without events and gauges."""
+        """The record without events and gauges."""
         return self.record().dynamics
 
     @cached_property

@@ -124,7 +124,7 @@ def _moment(plan: Plan, t: float, y: Array) -> Moment:
 
 
 def _with_progress(plan: Plan, rate: Callable[[float, Array], Array]) -> Callable[[float, Array], Array]:
-    """The same, and whoever listens is told how far the motion is."""
+    """Return the same function; it reports progress to a listener."""
     if (tell := progress_callback()) is None:
         return rate
     begin, length = plan.times[0], plan.times[-1] - plan.times[0]
@@ -157,7 +157,7 @@ def _evaluated(
 
 @dataclass(frozen=True)
 class IntegrationRequest:
-    """What is to be integrated."""
+    """The arguments of an integrator."""
 
     plan: Plan
     rate: Callable[[float, Array], Array]

@@ -31,7 +31,7 @@ class RolloutColumns:
     which: RolloutIndices = 0
 
     def __len__(self) -> int:
-        """Of rollouts, as of an array of rows."""
+        """Return the number of rollouts, as an array of rows does."""
         return self.count
 
     @property

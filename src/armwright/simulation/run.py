@@ -33,13 +33,13 @@ from armwright.simulation.utilisation import Utilisation, utilisation
 
 
 class Repeatable(Protocol):
-    """How a run is made again."""
+    """A simulation that can be repeated."""
 
     def run(self, factor: float) -> Run:
         """The same run by a tolerance or a step so many times as fine."""
 
     def neighbour_distance(self, run: Run) -> Array:
-        """How far a run that begins next to this one is away at its records."""
+        """Return the distance of a run that begins next to this one, at its records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class Run:
         return runs[0] if len(runs) == 1 else cls(**joined_fields(runs))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes to another process: all that was found, but not how to run it again."""
+        """Return the fields for another process: all results, without the simulation that repeats them."""
         return {**vars(self), "neighbour": self.neighbour, "again": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ class Run:
 
     @cached_property
     def places(self) -> Array:
-        """Where every freedom is (k, n): its entry of q; of a joint with a quaternion the position, and the rotation
+        """The position of every freedom (k, n): its entry of q; of a joint with a quaternion the position, and the rotation
         vector from where it is at zero."""
         robot = self.robot
         if not robot.balls:
@@ -153,19 +153,19 @@ class Run:
 
     @cached_property
     def audit(self) -> Audit:
-        """How far to trust it: balances of energy, power and momentum, condition of M, a neighbour, limits."""
+        """The audit of the run: balances of energy, power and momentum, condition of M, a neighbour, limits."""
         return joined_audit(self.phases) if self.phases else audited(self)
 
     @property
     def holding(self) -> str:
-        """What the tool holds, in words; nothing if it holds nothing."""
+        """A phrase with the masses of the payloads; empty without one."""
         masses = [run.robot.payload.mass if run.robot.payload else 0.0 for run in self.phases or (self,)]
         told = [f"{mass:g}" for mass, before in zip(masses, [None, *masses], strict=False) if mass != before]
         return f"holding {', then '.join(told)} kg" if any(masses) else ""
 
     @cached_property
     def neighbour(self) -> Array | None:
-        """How far (rad or m) a run is away that began next to this one, at every record; None if none was sent.
+        """The distance (rad or m) of a run that began next to this one, at every record; None if there is none.
 
         Beside a compiled run it goes along; else it is sent when it is asked for, which takes as long as the run.
         """
@@ -210,7 +210,7 @@ class Run:
         size                pixels
         rate                pictures a second
         speed               seconds of the motion that go by in a second of the film
-        azimuth, elevation  degrees from which it is seen: around z, and above the floor
+        azimuth, elevation  degrees of the view: around z, and above the floor
         """
         written: Path = present("film_run", self, path, size, rate, speed, (azimuth, elevation))
         return written

@@ -16,7 +16,7 @@ from armwright.trace.tracing import TraceRequest
 
 
 def step_program(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> Program:
-    """Where q and qd lead under torques that are held: q, qd, tau, open parameters, (length, number of steps)."""
+    """Return the program of the final state: q, qd, tau, runtime parameters, (length, number of steps)."""
     program = cheapest(TraceRequest("forward_dynamics", robot, (), vary)).program
     (_, q), (_, qd), *_ = program.arguments
     unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)

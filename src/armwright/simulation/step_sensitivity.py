@@ -1,4 +1,4 @@
-"""How a step depends on where it starts, where q has quaternions: gradients, row by row, in tangents of q."""
+"""Derivatives of a step for robots with quaternions: gradients, row by row, in tangents of q."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def by_rows(
 
 
 def _tangents(stepper: Stepper, q: Array) -> Array:
-    """How entries of q and qd change with tangents: (..., nq + n, 2 n)."""
+    """Return the derivatives of the entries of q and qd by tangents (..., nq + n, 2 n)."""
     robot = stepper.robot
     n, nq = robot.n, robot.nq
     xp = package(q)

@@ -59,7 +59,7 @@ Gradients: TypeAlias = ArrayLike | Callable[[Array, Array], tuple[ArrayLike, Arr
 
 
 class StepCode(NamedTuple):
-    """What runs in a step: of q, qd, tau, what is held and the plan; and back, of the gradient before the plan, too."""
+    """The kernels of a step: of q, qd, tau, what is held and the plan; and back, of the gradient before the plan, too."""
 
     step: Kernel
     back: Callable[[], Kernel]
@@ -130,7 +130,7 @@ def stepper(
 
 
 class Stepper:
-    """What `stepper` gives. The code of a robot is the same for every dt and every number of substeps."""
+    """A robot that is stepped from outside. The code of a robot is the same for every dt and every number of substeps."""
 
     def __init__(
         self,
@@ -265,7 +265,7 @@ class Stepper:
         threads: int = 1,
         raises: bool = True,
     ) -> RolloutGradient:
-        """What the gradient of a cost by the states of a rollout makes of one by its start and its torques.
+        """Return the gradient of a cost by start and torques of a rollout, from its gradient by the states.
 
         by_q, by_qd  derivatives of the cost by q (..., steps + 1, nq) and qd (..., steps + 1, n) of `rollout`; or as
                      `by_q` a function of those two that gives both
@@ -334,7 +334,7 @@ class Stepper:
     def pulled(
         self, arrays: Sequence[Array], seeds: Array, batch: tuple[int, ...], threads: int, raises: bool = True
     ) -> tuple[Array, Array]:
-        """Of one step back: the gradient by the state before it, and by its torques."""
+        """Return the gradient by the state before a step and by its torques, from that by the state after it."""
         m, n = self.robot.nq + self.robot.n, self.robot.n
         columns = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays]
         found, _ = self._run(step_gradient_kernel(self._record), [*columns, seeds], batch, threads, raises)
@@ -346,11 +346,11 @@ class Stepper:
         return StepCode(self._kernel, lambda: step_gradient_kernel(self._record), self._held, self._plan)
 
     def _elsewhere(self, *arrays: Any) -> bool:
-        """Whether some are arrays of another package on the card, and not yet CuPy's."""
+        """Return True if some are arrays on the card of another package than CuPy."""
         return self._card is not None and self._card.package(arrays) in self._card.FOREIGN
 
     def _there(self, work: Callable[..., tuple[Any, ...]], *arrays: Any) -> tuple[Any, ...]:
-        """What is made of arrays of CuPy, with those of another package: in the same memory, on its stream."""
+        """Return the results for arrays of another package on the card: in the same memory, on its stream."""
         kind = self._card.package(arrays)
         with self._card.stream(kind):
             return tuple(self._card.given(x, kind) for x in work(*map(self._card.taken, arrays)))
@@ -474,7 +474,7 @@ class Stepper:
         return to_the_end
 
     def failure(self, arrays: Sequence[Array], batch: tuple[int, ...], good: Array) -> SimulationError:
-        """What is told of states that are not all good; raises if what was given is not finite."""
+        """Return the error of states that are not all good; raise an InputError if the arguments are not finite."""
         for name, array in zip(self._sizes, arrays, strict=False):
             check_finite(name, array)
         first = tuple(int(i) for i in np.argwhere(~good)[0])
@@ -486,7 +486,7 @@ class Stepper:
         )
 
     def _checked_one(self, q: Any, qd: Any, tau: Any, *_held: Any) -> Array:
-        """What the quick way for one state does not take."""
+        """Return the next state for arguments that the fast call for one state refuses."""
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         return self._run(self._kernel, arrays, batch, 1, raises=True)[0]
 

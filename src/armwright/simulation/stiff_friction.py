@@ -39,7 +39,7 @@ def sticking_rate(robot: Robot, q: Array) -> tuple[float, int]:
     joints = with_smooth_friction(robot).joints
     slopes = np.array([j.viscous + (j.coulomb / j.smooth if j.coulomb else 0.0) for j in joints])
     inertia = robot.mass_matrix(q)
-    if not np.linalg.cond(inertia) < SINGULAR_CONDITION:  # which is told when it moves
+    if not np.linalg.cond(inertia) < SINGULAR_CONDITION:  # an error says so when it moves
         return 0.0, 0
     rates, modes = np.linalg.eig(np.linalg.solve(inertia, np.diag(slopes)))
     fastest = int(np.argmax(np.abs(rates)))

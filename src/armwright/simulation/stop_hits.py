@@ -1,4 +1,4 @@
-"""What stops have done to a motion: how deep each was pressed in, how hard it pushed, and when it was hit first.
+"""Hits of stops in a motion: the largest depth and torque of each joint, and the first time.
 
 It is found at every step of an integration, not at records, between which a hit may begin and end. Within a step the
 depth is a cubic of what it is and how fast it changes at both ends, so that its largest value is found between them.
@@ -102,7 +102,7 @@ class _StopDepth:
 
 @dataclass(frozen=True, eq=False)
 class StopHits:
-    """What stops have done: the largest depth (rad or m) and torque of each freedom, and when it was first hit.
+    """The hits of stops: the largest depth (rad or m) and torque of each freedom, and when it was first hit.
 
     Arrays are (n,), or (rollouts, n); `hit_at` is nan of joints that have hit none.
     """
@@ -119,7 +119,7 @@ class StopHits:
 
     @classmethod
     def joined(cls, parts: Sequence[StopHits | None]) -> StopHits | None:
-        """Of motions one after the other, some of them without stops."""
+        """Return the hits of motions one after the other, some of them without stops."""
         known = [part for part in parts if part is not None]
         if not known:
             return None
@@ -130,7 +130,7 @@ class StopHits:
 
     @property
     def hit(self) -> Array:
-        """Whether each joint has hit a stop."""
+        """True for each joint that has hit a stop."""
         touched: Array = self.depth > 0
         return touched
 

@@ -72,7 +72,7 @@ class Use:
 
     @property
     def units(self) -> tuple[str, str]:
-        """Of torque and of speed."""
+        """The units of torque and of speed."""
         return ("N", "m/s") if self.prismatic else ("N m", "rad/s")
 
     @property
@@ -108,7 +108,7 @@ class Use:
 
 @dataclass(frozen=True, repr=False)
 class Utilisation:
-    """How much of each joint a motion asks for; printed, a line each."""
+    """The peak torque and speed of each joint against its limits; printed, a line each."""
 
     joints: tuple[Use, ...]
 
@@ -166,7 +166,7 @@ def batch_utilisation(batch: BatchRun) -> Utilisation:
 
 
 def _used(robot: Robot, t: Array, tau: Array, qd: Array, rollouts: Array | None) -> Utilisation:
-    """Of records (k,), each of some rollout if there are several."""
+    """Return the utilisation of records (k,), with their rollouts if there are several."""
     found = zip(robot.joints, _peaks(t, tau, rollouts), _peaks(t, qd, rollouts), strict=True)
     rounding = LIMIT_TOLERANCE * float(np.max(np.abs(tau), initial=0.0))
     uses = []
