@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.check import Report, check, compare, fix
-from armwright.check.compare import KINDS as DIFFERENCES
-from armwright.check.report import finding_kinds
-from armwright.check.run import read
+from armwright.check.comparison import DIFFERENCE_KINDS as DIFFERENCES
+from armwright.check.file_check import read_file_model
+from armwright.check.findings import finding_kinds
 from armwright.cli import app
 from armwright.model import urdf_writer
 from armwright.model.joint_types import freedoms_of
@@ -427,7 +427,7 @@ def test_a_repair_needs_another_file_of_the_right_kind(tmp_path: Path) -> None:
     (tmp_path / "inline.toml").write_text(
         'convention = "modified"\nlink = [{type="revolute", alpha=1.57, a=0, d=0, theta=0, mass=1, com=[0.1,0,0], inertia=[0.01,0.01,0.01,0,0,0]}]\n'
     )
-    with pytest.raises(aw.ModelError, match="alpha is not on a line of its own"):
+    with pytest.raises(aw.ModelError, match="alpha does not start a line"):
         fix(tmp_path / "inline.toml", tmp_path / "fixed.toml")
 
 
@@ -701,7 +701,7 @@ def test_another_ratio_of_a_follower_is_felt_by_its_leader() -> None:
     result = compare(parallelogram(), parallelogram({"factor": -0.9}))
     assert [(d.kind, d.where) for d in result.differences] == [("coupling", "joint2")]
     assert all(quantity.worst > 1e-3 for quantity in result.quantities)
-    assert [felt.joint for felt in result.joints] == ["joint1"]
+    assert [difference.joint for difference in result.joints] == ["joint1"]
     assert result.outermost == "joint1"
 
 
@@ -734,13 +734,13 @@ def test_robots_with_other_coordinates_are_compared_with_every_joint_free() -> N
     arm = parallelogram()
     result = compare(arm, arm.without_couplings())
     assert [d.kind for d in result.differences] == ["coupling", "coupling"]
-    assert "numbers are those with every joint on its own" in result.differences[1].text
-    assert [felt.joint for felt in result.joints] == ["joint1", "joint2"]
+    assert "numbers are for independent joints" in result.differences[1].text
+    assert [difference.joint for difference in result.joints] == ["joint1", "joint2"]
     assert compare(arm, arm.without_couplings(), ignore=["coupling"]).same
 
 
 def test_the_outermost_joint_is_that_of_a_coordinate() -> None:
-    """Joint 2 leads joint 1: what differs on link 1 is felt by the joint that moves it."""
+    """Joint 2 leads joint 1: a difference on link 1 shows at the joint that moves it."""
     lead = {**LEVER, "joint": "lead"}
     rows = [{**LEVER, "joint": "led", "mimic": {"joint": "lead"}}, lead, {**LEVER, "joint": "last"}]
     arm = aw.Robot.from_dh(rows, "modified", gravity=(0, -9.81, 0))
@@ -771,7 +771,7 @@ def test_results_are_printed_for_people(tmp_path: Path) -> None:
     assert str(compare(PUMA, PUMA)).endswith("the same to 1e-06")
     assert repr(compare(PUMA, PUMA)) == "<puma560 and puma560: the same, 0 differences listed>"
     report = check(write(tmp_path, planted(ARM, *IN_URDF["axis too long"][1])))
-    assert re.search(r"elbow +warning +axis length +\d+ +its axis is 2 long", str(report))
+    assert re.search(r"elbow +warning +axis length +\d+ +its axis has the length 2", str(report))
     assert "fine: base, turret" in str(report)
     assert re.search(r"energy is conserved +holds", str(report))
     assert str(report).endswith("1 warning")
@@ -821,7 +821,7 @@ def test_the_time_of_a_check_grows_with_the_file(shape: str, tmp_path: Path, mon
         f'<robot name="big"><link name="base"/><link name="l0">{SOLID.format(1)}</link>{turn}{"".join(links)}</robot>'
     )
     calls = 0
-    whole = type(read(write(tmp_path, ARM)).bodies[0])
+    whole = type(read_file_model(write(tmp_path, ARM)).bodies[0])
 
     def counted(self, name: str):
         nonlocal calls
@@ -874,7 +874,7 @@ def test_what_differs_in_a_branch_is_said_there() -> None:
 
 def test_other_branches_and_other_kinds_are_said() -> None:
     arm = tree()
-    with pytest.raises(aw.ModelError, match="link link5 hangs on link3 here and on link1 there"):
+    with pytest.raises(aw.ModelError, match="link link5 has the parent link3 here and link1 there"):
         compare(arm, replace(arm, parents=(-1, 0, 1, 2, 0)))
     free = replace(
         arm, joints=(*arm.joints[:6], *(replace(j, type="prismatic") for j in arm.joints[6:7]), *arm.joints[7:])

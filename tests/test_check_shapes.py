@@ -13,9 +13,10 @@ from conftest import random_rotation
 
 import armwright as aw
 from armwright.check import check, compare, fix
-from armwright.check.extents import MOST, Hull, NotUnderstood, Part, Skin, triangles
-from armwright.check.run import read, written_findings
-from armwright.check.written import Body
+from armwright.check.file_check import file_findings, read_file_model
+from armwright.check.file_model import Body
+from armwright.check.link_shapes import Hull, LinkShape, ShapeGroup
+from armwright.check.mesh_files import MAX_MESH_TRIANGLES, UnreadableMesh, mesh_triangles
 from armwright.rules.tensors import is_physical, parallel_axis_term, second_moment, tensors_agree, with_negated_products
 
 CMEEL = importlib.util.find_spec("cmeel")
@@ -91,7 +92,7 @@ def written(tmp_path: Path, name: str, data: bytes) -> Path:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_box_is_read_from_every_format(name: str, tmp_path: Path) -> None:
-    hull = Hull(triangles(written(tmp_path, name, FILES[name])))
+    hull = Hull(mesh_triangles(written(tmp_path, name, FILES[name])))
     tolerance = 1e-7 if name == "binary.stl" else 1e-12  # single precision
     np.testing.assert_allclose([hull.span(u) for u in np.eye(3)], np.stack([LOW, HIGH], axis=1), atol=tolerance)
     middle, moment = hull.filled
@@ -106,17 +107,17 @@ def test_shapes_without_a_mesh_have_the_tensor_of_a_filled_one(kind: str) -> Non
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = random_rotation(rng), [1, 2, 3]
     part = (kind, np.array(sides), pose)
-    middle, moment = Skin((Part(*part),)).hull.filled
+    middle, moment = ShapeGroup((LinkShape(*part),)).hull.filled
     np.testing.assert_allclose(middle, [1, 2, 3], atol=1e-12)
-    expected = second_moment(Part(*part).tensor(1.0))
+    expected = second_moment(LinkShape(*part).tensor(1.0))
     np.testing.assert_allclose(moment, expected, atol=(1e-12 if kind == "box" else 0.03) * np.max(expected))
 
 
 def test_mirrored_parts_add_up(tmp_path: Path) -> None:
     """Two boxes, one turned inside out by its scale, are one twice as long."""
     file = written(tmp_path, "half.stl", binary_stl(BOX - [LOW[0], 0, 0]))
-    parts = tuple(Part("mesh", np.array([sign, 1.0, 1.0]), np.eye(4), file) for sign in (1.0, -1.0))
-    middle, moment = Skin(parts).hull.filled
+    parts = tuple(LinkShape("mesh", np.array([sign, 1.0, 1.0]), np.eye(4), file) for sign in (1.0, -1.0))
+    middle, moment = ShapeGroup(parts).hull.filled
     np.testing.assert_allclose(middle[0], 0, atol=1e-7)
     np.testing.assert_allclose(moment[0, 0], (2 * 0.4) ** 2 / 12, rtol=1e-6)
 
@@ -143,7 +144,7 @@ BAD = {
     "another.dae": dae(nodes="<instance_geometry url='other.dae#g'/>"),
     "joint.dae": dae(nodes="<instance_controller url='#g'/>"),
     "index.dae": dae(last=8).replace(b"<p>", b"<p>8 0 "),
-    "many.dae": dae(nodes=ONE * (MOST // 12 + 1)),
+    "many.dae": dae(nodes=ONE * (MAX_MESH_TRIANGLES // 12 + 1)),
     "entity.dae": b"<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]>" + dae().partition(b"?>")[2],
     "cut.dae": dae()[:-30],
     "mesh.fbx": b"",
@@ -153,9 +154,9 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_not_understood_says_nothing(name: str, tmp_path: Path) -> None:
     file = written(tmp_path, name, BAD[name])
-    with pytest.raises(NotUnderstood):
-        triangles(file)
-    assert Skin((Part("mesh", np.ones(3), np.eye(4), file),)).hull is None
+    with pytest.raises(UnreadableMesh):
+        mesh_triangles(file)
+    assert ShapeGroup((LinkShape("mesh", np.ones(3), np.eye(4), file),)).hull is None
 
 
 def test_a_damaged_file_is_read_or_not_understood(tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_a_damaged_file_is_read_or_not_understood(tmp_path: Path) -> None:
             for _ in range(rng.integers(1, 6)):
                 damaged[rng.integers(len(damaged))] = rng.integers(256)
             file = written(tmp_path, name, bytes(damaged[: rng.integers(len(damaged) // 2, len(damaged) + 1)]))
-            hull = Skin((Part("mesh", np.ones(3), np.eye(4), file),)).hull
+            hull = ShapeGroup((LinkShape("mesh", np.ones(3), np.eye(4), file),)).hull
             assert hull is None or np.isfinite(hull.corners).all()
 
 
@@ -174,8 +175,8 @@ def test_a_file_that_is_too_large_is_not_opened(tmp_path: Path) -> None:
     file = tmp_path / "large.stl"
     with file.open("wb") as opened:
         opened.truncate(1 << 30)
-    with pytest.raises(NotUnderstood, match="too large"):
-        triangles(file)
+    with pytest.raises(UnreadableMesh, match="too large"):
+        mesh_triangles(file)
 
 
 # --- a tensor about the origin ----------------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ def test_no_body_within_a_mesh_has_its_mass_so_far_apart(tmp_path: Path) -> None
     assert told(path) == [("error", "arm")]
     done = fix(path, tmp_path / "model" / "fixed.urdf")
     assert [f.kind for f in done.changed] == [KIND]
-    (arm,) = (body for body in read(tmp_path / "model" / "fixed.urdf").bodies if body.name == "arm")
+    (arm,) = (body for body in read_file_model(tmp_path / "model" / "fixed.urdf").bodies if body.name == "arm")
     np.testing.assert_allclose(arm.inertia, own, atol=1e-15)
 
 
@@ -261,13 +262,15 @@ def test_shapes_welded_on_may_be_part_of_what_a_link_weighs(tmp_path: Path) -> N
 
 
 def slipped(body: Body) -> Body:
-    return replace(body, tensor=body.turn.T @ (body.inertia + parallel_axis_term(body.mass, body.com)) @ body.turn)
+    return replace(
+        body, tensor=body.rotation.T @ (body.inertia + parallel_axis_term(body.mass, body.com)) @ body.rotation
+    )
 
 
 def found_of(file: Path) -> tuple[set[str], set[str]]:
     """The links for which it matters, and those of them where it is found, each slipped alone."""
-    whole = read(file)
-    assert not [f for f in written_findings(whole) if f.kind == KIND and f.severity != "note"]
+    whole = read_file_model(file)
+    assert not [f for f in file_findings(whole) if f.kind == KIND and f.severity != "note"]
     matters, found = set(), set()
     for i, body in enumerate(whole.bodies):
         if not body.given or whole.minor(body) or not is_physical(body.inertia):
@@ -277,9 +280,7 @@ def found_of(file: Path) -> tuple[set[str], set[str]]:
             matters.add(body.name)
             bodies = (*whole.bodies[:i], slipped(body), *whole.bodies[i + 1 :])
             found |= {
-                f.where
-                for f in written_findings(replace(whole, bodies=bodies))
-                if f.kind == KIND and f.where == body.name
+                f.where for f in file_findings(replace(whole, bodies=bodies)) if f.kind == KIND and f.where == body.name
             }
     return matters, found
 
@@ -306,14 +307,14 @@ def test_one_tensor_about_the_origin_in_a_real_file_is_found(file: str, missed: 
 @needs_examples
 def test_the_twin_on_the_other_side_tells() -> None:
     """The meshes of A1 have other axes than Z_UP, which readers understand in two ways; its legs are alike."""
-    whole = read(EXAMPLES / "a1_description/urdf/a1.urdf")
+    whole = read_file_model(EXAMPLES / "a1_description/urdf/a1.urdf")
     legs = [i for i, body in enumerate(whole.bodies) if body.name.endswith("_thigh")]
     assert len(legs) == 4
     bodies = list(whole.bodies)
     bodies[legs[0]] = slipped(bodies[legs[0]])
-    (finding,) = [f for f in written_findings(replace(whole, bodies=tuple(bodies))) if f.kind == KIND]
+    (finding,) = [f for f in file_findings(replace(whole, bodies=tuple(bodies))) if f.kind == KIND]
     assert (finding.severity, finding.where) == ("error", bodies[legs[0]].name)
-    assert "of its twin" in finding.text and finding.fixable
+    assert "of the similar link" in finding.text and finding.fixable
 
 
 def test_a_check_does_not_refuse_meshes_elsewhere(tmp_path: Path) -> None:
@@ -336,14 +337,14 @@ def test_polygons_that_overlap_are_not_followed(tmp_path: Path) -> None:
     counts = list(map(int, polygons[start:end].split()))
     for wrong in ([*counts[:-2], counts[-2] + 9, counts[-1] - 9], [*counts, 4], counts[:-1]):
         text = polygons[:start] + " ".join(map(str, wrong)) + polygons[end:]
-        with pytest.raises(NotUnderstood, match="polygons"):
-            triangles(written(tmp_path, "wrong.dae", text.encode()))
+        with pytest.raises(UnreadableMesh, match="polygons"):
+            mesh_triangles(written(tmp_path, "wrong.dae", text.encode()))
 
 
 def test_too_many_faces_end_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("armwright.check.extents.MOST", 100)
-    with pytest.raises(NotUnderstood, match="too many faces"):
-        triangles(written(tmp_path, "many.obj", b"v 0 0 0\n" + b"f 1 1 1\n" * 200 + b"f nonsense\n"))
+    monkeypatch.setattr("armwright.check.mesh_files.MAX_MESH_TRIANGLES", 100)
+    with pytest.raises(UnreadableMesh, match="too many faces"):
+        mesh_triangles(written(tmp_path, "many.obj", b"v 0 0 0\n" + b"f 1 1 1\n" * 200 + b"f nonsense\n"))
 
 
 def test_one_number_scales_a_mesh_in_all_directions(tmp_path: Path) -> None:
@@ -406,7 +407,7 @@ def test_a_twin_tells_turned_signs_and_exchanged_moments(slip, kind: str | None,
     mirror = np.diag([1.0, -1.0, 1.0])
     left, right = side("left", 0.03, slip(BENT)), side("right", -0.03, mirror @ BENT @ mirror)
     path = written(tmp_path, "two.urdf", PAIR.format(left, right).encode())
-    found = [f for f in check(path, prove_it=False).findings if "twin" in f.text]
+    found = [f for f in check(path, prove_it=False).findings if "similar link" in f.text]
     assert [(f.severity, f.kind, f.where) for f in found] == (
         [("warning", kind, n) for n in ("left", "right")] if kind else []
     )
@@ -418,14 +419,14 @@ def test_meshes_tell_exchanged_moments(tmp_path: Path) -> None:
     own = own_tensor()
     for tensor, kinds in ((own, []), (exchanged(own, 0, 2), ["exchanged moments"])):
         found = check(robot(tmp_path, tensor, MIDDLE), prove_it=False).findings
-        assert [f.kind for f in found if "filled evenly" in f.text] == kinds
-        assert all(f.severity == "note" and "left to a person" in f.text for f in found)
+        assert [f.kind for f in found if "with one density" in f.text] == kinds
+        assert all(f.severity == "note" and "please decide" in f.text for f in found)
 
 
 @needs_examples
 @pytest.mark.parametrize("file", ["go2_description/urdf/go2.urdf", "hyq_description/robots/hyq_no_sensors.urdf"])
 def test_a_slip_in_one_leg_of_a_real_file_is_found(file: str) -> None:
-    whole = read(EXAMPLES / file)
+    whole = read_file_model(EXAMPLES / file)
     tried = found = 0
     for i, body in enumerate(whole.bodies):
         for kind, slip in (
@@ -441,7 +442,7 @@ def test_a_slip_in_one_leg_of_a_real_file_is_found(file: str) -> None:
             ):
                 continue
             bodies = (*whole.bodies[:i], other, *whole.bodies[i + 1 :])
-            told = {(f.kind, f.where) for f in written_findings(replace(whole, bodies=bodies))}
+            told = {(f.kind, f.where) for f in file_findings(replace(whole, bodies=bodies))}
             tried, found = tried + 1, found + ((kind, body.name) in told)
     assert tried >= 8
     assert found >= 0.7 * tried, (found, tried)

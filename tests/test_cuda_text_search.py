@@ -209,8 +209,8 @@ def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
     solver = RR._solver("free", False, (), "cuda")
     T = RR.forward_kinematics(positions(RR, 70)).reshape(-1, 16)
     T[7, 3] = 9
-    whole, options = solver.whole, Options(1e-10, 3, 0)
-    alone = solver.search_whole(T, None, options)
+    whole, options = solver.device_search, Options(1e-10, 3, 0)
+    alone = solver.search_on_device(T, None, options)
     text = f"{(Path(__file__).parent / 'warp.h').read_text()}\n{whole.source}"
     fields = {"target": T, "q": np.zeros((70, 2)), "error": np.zeros((70, 2)), "solved": np.zeros(70, bool)}
     fields |= {"marked": np.zeros(70, np.int64), "counts": np.zeros(inverse_kinematics.COUNTS, np.uint64)}
@@ -232,7 +232,7 @@ def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on this machine")
 def test_a_card_keeps_the_step_in_registers(tmp_path: Path) -> None:
     """As many blocks as `searching` wants have room beside each other, and no number of a thread leaves its registers."""
-    whole = PANDA._solver("full", False, (), "cuda").whole
+    whole = PANDA._solver("full", False, (), "cuda").device_search
     blocks, _, _ = inverse_kinematics_launcher.CROWDED
     (tmp_path / "kernel.cu").write_text(inverse_kinematics.text(*whole._of, True, blocks=blocks))
     command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v", "-o", os.devnull]

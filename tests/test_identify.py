@@ -31,8 +31,8 @@ from armwright.identify import (
     regressor,
     with_parameters,
 )
-from armwright.identify.base import random_states
-from armwright.identify.vector import in_frame, pseudo_inertia, ten_of
+from armwright.identify.base_set import random_states
+from armwright.identify.parameter_vector import frame_change, parameters_of_pseudo_inertia, pseudo_inertia
 from armwright.robot import random_tree
 from armwright.trace import evaluation_strategy
 from armwright.trajectory import check_limits
@@ -133,12 +133,12 @@ def test_a_robot_is_made_of_its_parameters_and_the_payload_goes_into_the_last_li
 def test_the_pseudo_inertia_holds_the_ten_and_moves_with_its_frame() -> None:
     rng = np.random.default_rng(0)
     ten = rng.normal(size=(5, 10))
-    close(ten_of(pseudo_inertia(ten)), ten, 1e-14)
+    close(parameters_of_pseudo_inertia(pseudo_inertia(ten)), ten, 1e-14)
     arm = aw.random_robot(1, 3).with_tool(random_transform(rng))
     held = arm.with_payload(2.0, (0.1, 0.2, 0.3), np.diag([0.02, 0.03, 0.04]))
     own = parameters(replace(arm, tool=np.eye(4).tolist(), links=held.links, joints=arm.joints))[:10]
     alone = parameters(aw.random_robot(1, 3).with_payload(2.0, (0.1, 0.2, 0.3), np.diag([0.02, 0.03, 0.04])))[:10] - own
-    close(in_frame(np.array(arm.tool)) @ alone, parameters(held)[:10] - own, 1e-13)
+    close(frame_change(np.array(arm.tool)) @ alone, parameters(held)[:10] - own, 1e-13)
 
 
 @pytest.mark.parametrize("actuators", [False, True], ids=["links", "all"])

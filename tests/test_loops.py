@@ -316,9 +316,9 @@ def test_frames_of_a_loop_are_asked_for_by_name(make: Callable[[], aw.Robot]) ->
         assert np.allclose(arm.jacobian_derivative(q, qd, name), rate, atol=1e-8)
     assert np.allclose(arm.inverse_kinematics(arm.forward_kinematics(q, "b"), q - 0.3, frame="b"), q, atol=1e-9)
     tied = arm.with_loop(("a", "c"), ((0, 0, 0), (0, 0, 0)), dependent=())
-    with pytest.raises(aw.InputError, match="would open its loops, which forces hold"):
+    with pytest.raises(aw.InputError, match="would open its loop constraints"):
         tied.inverse_kinematics(np.eye(4), frame="b")
-    with pytest.raises(aw.InputError, match="has loops that forces hold, beside which contacts are not known"):
+    with pytest.raises(aw.InputError, match="has loop constraints; contacts are available only for robots without"):
         tied.contact_dynamics(q, qd, qd, ["b"])
 
 
@@ -702,7 +702,7 @@ def test_loops_that_cannot_close_are_open_the_least() -> None:
     """Where a loop is open across its plane, that is all that is left; it moves as if it were closed."""
     arm, whole = misfit(2e-4), cut_four_bar()
     q, qd = of_tree(whole, 1.0, 0.7)
-    with pytest.warns(aw.ModelWarning, match=r"0.0002 m or rad are left of 'bar' at the nearest, which is given"):
+    with pytest.warns(aw.ModelWarning, match=r"'bar' has a gap of 0.0002 m or rad at the nearest, which is returned"):
         at, speed = arm.closed(q + np.array([0.01, -0.02, 0.03]), qd)
     assert np.abs(arm.loop_errors(at)).max() == pytest.approx(2e-4, rel=1e-9)
     close(at, whole.closed(q + np.array([0.01, -0.02, 0.03]))[0], 1e-6)
@@ -723,7 +723,7 @@ def test_one_tolerance_says_what_is_closed() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         misfit(5e-7).closed(q)
-    with pytest.raises(aw.UnreachableError, match=r"0.05 m or rad are left of 'bar'"):
+    with pytest.raises(aw.UnreachableError, match=r"'bar' has a gap of 0.05 m or rad"):
         misfit(0.05).closed(q)
 
 

@@ -11,7 +11,7 @@ from conftest import close, random_case
 from test_verdicts import assert_kept
 
 import armwright as aw
-from armwright.check.numbers import difference
+from armwright.check.evaluation import relative_difference
 from armwright.study import papers
 from armwright.study.operation_counts import products_and_sums
 from armwright.study.papers import PaperStudy, Verdict, angeles1989
@@ -106,8 +106,8 @@ def test_stages_written_out_in_the_coordinates_of_the_paper(table: list[dict], c
     for state in np.random.default_rng(5).uniform(-1, 1, (5, 3, 6)):
         exact = arm.inverse_dynamics(*state, formulation="kane")
         close(angeles1989.stages(table, *state) * signs, exact, 1e-12)
-        assert difference(angeles1989.stages(table, *state, stage2=-1.0) * signs, exact) > 1e-4
-        wrong = difference(angeles1989.stages(table, *state, stage1=-1.0) * signs, exact)
+        assert relative_difference(angeles1989.stages(table, *state, stage2=-1.0) * signs, exact) > 1e-4
+        wrong = relative_difference(angeles1989.stages(table, *state, stage1=-1.0) * signs, exact)
         assert wrong > 1e-2 if signs.min() < 0 else wrong < 1e-12  # stage 1 is about prismatic joints only
         close(angeles1989.frames(table, state[0]), arm.forward_kinematics(state[0]), 1e-14)
 

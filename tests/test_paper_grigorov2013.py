@@ -13,7 +13,7 @@ from conftest import close
 from test_verdicts import assert_kept
 
 import armwright as aw
-from armwright.check.numbers import difference
+from armwright.check.evaluation import relative_difference
 from armwright.study import papers
 from armwright.study.papers import PaperStudy, Verdict, grigorov2013
 from armwright.study.papers.finding import Finding
@@ -59,7 +59,7 @@ def test_equation_5_written_out(printed: str, least: float) -> None:
     arm = aw.random_robot(5, seed=4, prismatic=0.0)
     q, qd, qdd = np.random.default_rng(2).uniform(-1, 1, (3, 5))
     exact = arm.with_gravity([0, 0, 0]).inverse_dynamics(q, qd, qdd)
-    error = difference(grigorov2013.closed_form(arm.with_gravity([0, 0, 0]), q, qd, qdd, printed), exact)
+    error = relative_difference(grigorov2013.closed_form(arm.with_gravity([0, 0, 0]), q, qd, qdd, printed), exact)
     assert error > least if printed else error < 1e-13
     if not printed:
         close(grigorov2013.closed_form(arm, q, qd, qdd), arm.inverse_dynamics(q, qd, qdd), 1e-12)

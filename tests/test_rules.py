@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.check import check
-from armwright.check.report import finding_kinds
+from armwright.check.findings import finding_kinds
 from armwright.cli import app
 from armwright.errors import ModelWarning
 from armwright.model.records import Payload

@@ -16,7 +16,7 @@ from armwright import torque
 from armwright.cli import app
 from armwright.cli.motion_commands import SPEED_COLUMNS, TORQUE_COLUMNS, _rows
 from armwright.cli.output import Screen, table
-from armwright.identify.data import write_csv
+from armwright.identify.measured_data import write_csv
 from armwright.scenario import MOTION_TYPES, parse, pick_and_place, read
 from armwright.trajectory import check_limits
 

@@ -13,7 +13,7 @@ from conftest import close, random_case, random_transform
 
 import armwright as aw
 from armwright.check import check, fix
-from armwright.check.numbers import bare, evaluate, states
+from armwright.check.evaluation import evaluate, random_states, rigid_bodies_only
 from armwright.errors import LockedWarning
 from armwright.model import urdf, urdf_writer, xml
 from armwright.model.description import Description
@@ -218,11 +218,11 @@ def entries(robot: Description) -> tuple[list[str], list[str]]:
 
 def same_torques(robot: Description, back: Description) -> None:
     """Of two robots with the same joints in any order."""
-    q, qd, qdd = states(robot, 4)
+    q, qd, qdd = random_states(robot, 4)
     (here, speeds), (there, others) = entries(robot), entries(back)
     at, rates = [here.index(name) for name in there], [speeds.index(name) for name in others]
-    tau = evaluate(bare(back), "inverse_dynamics", q[:, at], qd[:, rates], qdd[:, rates])
-    close(tau, evaluate(bare(robot), "inverse_dynamics", q, qd, qdd)[:, rates], 1e-12)
+    tau = evaluate(rigid_bodies_only(back), "inverse_dynamics", q[:, at], qd[:, rates], qdd[:, rates])
+    close(tau, evaluate(rigid_bodies_only(robot), "inverse_dynamics", q, qd, qdd)[:, rates], 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))

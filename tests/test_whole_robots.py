@@ -10,7 +10,7 @@ import pytest
 from conftest import close
 
 import armwright as aw
-from armwright.check.numbers import bare, evaluate, states
+from armwright.check.evaluation import evaluate, random_states, rigid_bodies_only
 from armwright.model.description import Description
 
 CMEEL = importlib.util.find_spec("cmeel")
@@ -73,13 +73,13 @@ def test_whole_robots_agree_with_pinocchio(file: str, floating: bool) -> None:
     path = EXAMPLES / file
     if not path.exists():
         pytest.skip("not in this version of example-robot-data")
-    robot = bare(load(path, floating=floating).without_couplings())
+    robot = rigid_bodies_only(load(path, floating=floating).without_couplings())
     model = (
         pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(str(path))
     )
     data = model.createData()
     assert names_of(robot) == list(model.names[1:])
-    q, qd, qdd = states(robot, 3)
+    q, qd, qdd = random_states(robot, 3)
     tau, weight = evaluate(robot, "inverse_dynamics", q, qd, qdd), evaluate(robot, "gravity_torque", q)
     M = evaluate(robot, "mass_matrix", q)
     condition = np.linalg.cond(M).max()

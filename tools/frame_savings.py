@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import IDENTITY, ZERO, InverseRotation, Matrix, Rotation, Scalar, Symmetric, Vector, cos, sin
-from armwright.check.numbers import bare
+from armwright.check.evaluation import rigid_bodies_only
 from armwright.formulations import find_formulation
 from armwright.formulations.composite_body import CompositeBody
 from armwright.graph import OperationCount, count
@@ -56,7 +56,7 @@ class Savings:
 
 def savings(placed: Sequence[FileJoint], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
-    alone = TraceRequest("inverse_dynamics", bare(robot))
+    alone = TraceRequest("inverse_dynamics", rigid_bodies_only(robot))
     mechanism = replace(placed_chain(placed, robot.gravity), drives=robot.couplings)
     on_base = (_counted(name, _regrouped(mechanism, euler)) for name, euler in ON_BASE_PARAMETERS)
     return Savings(

@@ -34,7 +34,7 @@ import armwright as aw
 from armwright import scenario
 from armwright.cli import app
 from armwright.errors import ArmwrightError
-from armwright.identify import data as measured
+from armwright.identify import measured_data as measured
 from armwright.model import mjcf, toml, urdf, urdf_writer, xacro, xml
 from armwright.model.tree_selection import select
 from armwright.model.visual import Box, Capsule, Cylinder, Mesh, Visual

@@ -23,7 +23,7 @@ import numpy as np
 
 import armwright as aw
 from armwright import check, files
-from armwright.identify.data import Measurement
+from armwright.identify.measured_data import Measurement
 from armwright.pages.report import plot
 
 KILLS = 200

@@ -15,7 +15,7 @@ from frame_savings import Savings, savings
 from whole_robots import Peer
 
 import armwright as aw
-from armwright.check.numbers import bare, difference, evaluate, states
+from armwright.check.evaluation import evaluate, random_states, relative_difference, rigid_bodies_only
 from armwright.graph import OperationCount
 from armwright.model import urdf, xacro, xml
 from armwright.model.tree_selection import Selection, select
@@ -81,12 +81,12 @@ def deviation(path: Path, arm: aw.Robot) -> str:
     """From Pinocchio reading the same URDF, on 100 random states: the worst of torque, mass matrix and gravity."""
     if path.suffix != ".urdf":
         return "-"
-    ours = bare(arm.without_couplings())
+    ours = rigid_bodies_only(arm.without_couplings())
     try:
         theirs = Peer(path, floating=False)
     except ValueError:
         return "it refuses the file"  # a link and a joint of the same name
-    q, qd, qdd = states(ours, 100)
+    q, qd, qdd = random_states(ours, 100)
     there, rigid, worst = [theirs.position(x) for x in q], (theirs.model, theirs.data), 0.0
     for got, expected in (
         (
@@ -97,7 +97,7 @@ def deviation(path: Path, arm: aw.Robot) -> str:
         (evaluate(ours, "mass_matrix", q), map(theirs.mass_matrix, there)),
     ):
         exact = np.array(list(expected))
-        worst = max(worst, difference(got, exact) if np.any(exact) else float(np.abs(got).max()))
+        worst = max(worst, relative_difference(got, exact) if np.any(exact) else float(np.abs(got).max()))
     return f"{worst:.0e}"
 
 

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from mujoco_oracle import mass_matrix, state_there
 
 import armwright as aw
-from armwright.check.numbers import difference, states
+from armwright.check.evaluation import random_states, relative_difference
 from armwright.model.mjcf import unsupported
 from armwright.model.mjcf.link_builder import LinkBuilder
 from armwright.model.mjcf.mujoco_engine import quiet, refusals
@@ -112,13 +112,13 @@ def differences(robot: aw.Robot, model: Any, told: list[str], count: int) -> Ite
     model.opt.disableflags = disabled | FLAGS.mjDSBL_CONSTRAINT
     model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_INVDISCRETE)
     data = mujoco.MjData(model)
-    for q, qd, qdd in zip(*states(tree, count), strict=True):
+    for q, qd, qdd in zip(*random_states(tree, count), strict=True):
         data.qpos[:], data.qvel[:], data.qacc[:], B = state_there(tree, model, q, qd, qdd)
         mujoco.mj_inverse(model, data)
         M, inertial = B.T @ mass_matrix(model, data) @ B, mass_matrix(model, data) @ data.qacc
         least = float(np.abs(B.T @ inertial).max(initial=0.0))
-        yield difference(tree.mass_matrix(q), M), "mass matrix"
-        yield difference(tree.inverse_dynamics(q, qd, qdd), B.T @ data.qfrc_inverse, least), "torques"
+        yield relative_difference(tree.mass_matrix(q), M), "mass matrix"
+        yield relative_difference(tree.inverse_dynamics(q, qd, qdd), B.T @ data.qfrc_inverse, least), "torques"
         yield places(tree, model, data, q), "positions of bodies"
 
 
@@ -168,7 +168,7 @@ def equations(robot: aw.Robot, model: Any, disabled: int, told: list[str]) -> It
     active = [i for i in range(model.neq) if model.eq_active0[i] and not held]
     loops = [i for i in active if model.eq_type[i] <= int(mujoco.mjtEq.mjEQ_WELD) and _apart(model, i)]
     yield 0.0 if len(loops) == len(robot.loops) else np.inf, f"{len(robot.loops)} loops for {len(loops)}"
-    q, qd, qdd = (x[0] for x in states(robot, 1))
+    q, qd, qdd = (x[0] for x in random_states(robot, 1))
     qpos = state_there(replace(robot, loops=()), model, q, qd, qdd)[0]
     curved = any("curved coupling" in text for text in told)
     for i in active:
@@ -198,7 +198,7 @@ def places(robot: aw.Robot, model: Any, data: Any, q: np.ndarray) -> float:
         return np.inf
     got = np.array([np.append(seen[name][:3, 3], seen[name][:3, :3]) for name in names if name])
     expected = np.array([np.append(data.body(name).xpos, data.body(name).xmat) for name in names if name])
-    return difference(got, expected, 1.0)
+    return relative_difference(got, expected, 1.0)
 
 
 def tried(path: Path, folder: Path, count: int, strict: bool, seconds: float) -> tuple[str, str]:

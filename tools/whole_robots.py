@@ -21,7 +21,7 @@ import numpy as np
 import pinocchio as pin
 
 import armwright as aw
-from armwright.check.numbers import bare, states
+from armwright.check.evaluation import random_states, rigid_bodies_only
 from armwright.identify import parameters, regressor
 from armwright.trace import evaluation_strategy
 
@@ -70,7 +70,7 @@ class Peer:
 
 def compared(robot: aw.Robot, peer: Peer, count: int) -> dict[str, float | str]:
     """Each quantity with its largest relative difference, or why there is none."""
-    q, qd, qdd = states(robot, count)
+    q, qd, qdd = random_states(robot, count)
     there = [peer.position(x) for x in q]
     model, data = peer.model, peer.data
     tau = np.array([pin.rnea(model, data, *state) for state in zip(there, qd, qdd, strict=True)])
@@ -148,7 +148,7 @@ def line(path: Path, floating: bool, count: int, worst: dict[str, float]) -> str
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            robot = bare(aw.load(path, floating=floating, visuals=False).without_couplings())
+            robot = rigid_bodies_only(aw.load(path, floating=floating, visuals=False).without_couplings())
             found = compared(robot, peer, count)
     except aw.ArmwrightError as error:
         return f"not loaded: {str(error).split(chr(10))[0]}"

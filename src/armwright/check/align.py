@@ -1,10 +1,10 @@
-"""Two robots laid over each other, joint by joint: which signs, zeros and lengths differ.
+"""Alignment of two robots, joint by joint: which signs, zeros and lengths differ.
 
-The axes of the joints are lines in space whatever frames a file has chosen, so they are what is compared. Going
-outwards, a motion W takes link i of the first robot, at its zero, onto link i of the second at its own. Where the next
-axes do not meet, the cheapest explanation is sought: this axis is reversed; the joint before counts from another zero;
-or, dearest, the link between them has another shape. As a wrong guess shows only further out, the best few are kept.
-The freedoms of a ball, free or planar joint have no signs and zeros of their own: they lie where they lie.
+The axes of the joints are lines in space for any choice of frames, so they are compared. From the base outwards, a
+motion W takes link i of the first robot, at its zero, onto link i of the second at its zero. If the next axes do not
+coincide, the cheapest explanation is sought: this axis is reversed; the joint before has another zero; or, at the
+highest cost, the link between them has another shape. A wrong guess shows only further out, so the best few are kept.
+The freedoms of a ball, free or planar joint have no signs and zeros: their frames are compared.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from armwright.formulations.quantities.kinematics import link_frames
 from armwright.mechanism import Pose
 from armwright.model.description import Description
 
-KEPT = 32
-"""Explanations followed at once."""
+MAX_CANDIDATES = 32
+"""Largest number of explanations that are kept."""
 
-CHEAP, DEAR = 1.0, 10.0
-"""What a reversed axis or a shifted zero costs; what another shape costs."""
+SHIFT_COST, SHAPE_COST = 1.0, 10.0
+"""Costs of a reversed axis or a shifted zero; of another shape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,29 +37,30 @@ class Axis:
     prismatic: bool
 
     def moved(self, W: Array) -> Axis:
+        """Return the axis after a motion."""
         return Axis(W[:3, :3] @ self.point + W[:3, 3], W[:3, :3] @ self.direction, self.prismatic)
 
     def across(self, v: Array) -> Array:
-        """A vector less what of it is along the axis."""
+        """Return the part of a vector normal to the axis."""
         across: Array = v - (v @ self.direction) * self.direction
         return across
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """A motion that a joint makes, with its coordinate."""
+class JointShift:
+    """A shift of the zero of a joint: the motion, and its coordinate."""
 
     motion: Array
     value: float
     joint: int
 
 
-STAY = Step(np.eye(4), 0.0, -1)
+NO_SHIFT = JointShift(np.eye(4), 0.0, -1)
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
-    """How far an axis (or the tool, for i = n) lies from where it should, in radians and metres."""
+class Deviation:
+    """Deviation of an axis (or the tool, for i = n) from its expected place, radians and metres."""
 
     i: int
     angle: float
@@ -68,26 +69,26 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """q of the second robot is signs * q of the first + offsets; `moves[i]` takes body i over, `base` the world."""
+    """q of the second robot is signs * q of the first + offsets; `moves[i]` maps body i, `base` the world."""
 
     cost: float
     base: Array
     moves: tuple[Array, ...]
     signs: tuple[float, ...]
     offsets: tuple[float, ...]
-    shapes: tuple[Shape, ...]
+    deviations: tuple[Deviation, ...]
 
     def at(self, i: int) -> Array:
-        """The motion of body i; -1 is the base."""
+        """Return the motion of body i; -1 is the base."""
         return self.moves[i] if i >= 0 else self.base
 
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """The frames and axes of all joints of a robot where it is neutral, its centres of mass and its tool frame.
+    """The frames and axes of all joints of a robot at its neutral position, its centres of mass and its tool frame.
 
-    `parents` are those of the joints; `solid` are those with a body of the robot, `held` those of balls, and `hand`
-    that of the tool. `reach` is the longest way along the axes.
+    `parents` are those of the joints, `solid` the joints that carry a body, `multiple` those of balls, `hand` the
+    joint of the tool. `reach` is the longest path along the axes.
     """
 
     frames: Array
@@ -97,17 +98,18 @@ class Skeleton:
     reach: float
     parents: tuple[int, ...]
     solid: tuple[int, ...]
-    held: frozenset[int]
+    multiple: frozenset[int]
     hand: int
 
     @classmethod
     def of(cls, robot: Description) -> Skeleton:
+        """Return the skeleton of a robot."""
         q = robot.neutral.tolist()
         mechanism = placed(robot.mechanism(), q)
         parents = mechanism.parents
         frames = np.array([_homogeneous(pose) for pose in link_frames(mechanism, positions(mechanism, q))])
         axes = tuple(Axis(T[:3, 3], T[:3, 2], j.prismatic) for T, j in zip(frames, mechanism.joints, strict=True))
-        end = mechanism.n - 1 if mechanism.tip is None else mechanism.tip  # where none is chosen, the last link
+        end = mechanism.n - 1 if mechanism.tip is None else mechanism.tip  # without a tip, the last link
         tip = frames[end] @ _homogeneous(mechanism.tool)
         coms = [[*map(float, body.com), 1.0] for body in mechanism.bodies]
         centres = np.einsum("nij,nj->ni", frames, np.array(coms))
@@ -115,20 +117,20 @@ class Skeleton:
         for axis, parent in zip(axes, parents, strict=True):
             ways.append(ways[parent] + float(np.linalg.norm(axis.point - axes[parent].point)) if parent >= 0 else 0.0)
         hand = ways[end] + float(np.linalg.norm(tip[:3, 3] - axes[end].point))
-        held = frozenset(range(mechanism.n)) - frozenset(mechanism.single_freedom_joints)
+        multiple = frozenset(range(mechanism.n)) - frozenset(mechanism.single_freedom_joints)
         reach = max(*ways, hand, 1e-6)
-        return cls(frames, axes, centres, tip, reach, parents, mechanism.solid, held, end)
+        return cls(frames, axes, centres, tip, reach, parents, mechanism.solid, multiple, end)
 
-    def way(self, i: int) -> list[int]:
-        """The joints between the base and joint i, or the tool for i = n."""
-        before, k = list[int](), self.parents[i] if i < len(self.axes) else self.hand
+    def path_to(self, i: int) -> list[int]:
+        """Return the joints between the base and joint i, or the tool for i = n."""
+        path, k = list[int](), self.parents[i] if i < len(self.axes) else self.hand
         while k >= 0:
-            before.insert(0, k)
+            path.insert(0, k)
             k = self.parents[k]
-        return before
+        return path
 
-    def beyond(self, k: int, count: int) -> set[int]:
-        """Joint k and, of the first `count`, all that hangs on it."""
+    def subtree(self, k: int, count: int) -> set[int]:
+        """Return joint k and all joints after it, among the first `count`."""
         found = {k}
         for i in range(k + 1, count):
             if self.parents[i] in found:
@@ -143,23 +145,25 @@ def _homogeneous(pose: Pose) -> Array:
 
 
 def align(one: Skeleton, two: Skeleton, tolerance: float, base: Array | None = None) -> Alignment:
-    """The cheapest explanation of how the second skeleton differs from the first.
+    """Return the cheapest explanation of the differences between two skeletons.
 
-    `base` is where the second robot as a whole stands in the world of the first, if that explains everything.
+    `base` is the motion between the two worlds, if that alone explains everything.
     """
     length = tolerance * max(one.reach, two.reach)
     found = [Alignment(0.0, np.eye(4), (), (), (), ())]
     if base is not None:
-        found.append(Alignment(DEAR - CHEAP / 2, base, (), (), (), (Shape(0, *apart(np.eye(4), base)),)))
+        found.append(
+            Alignment(SHAPE_COST - SHIFT_COST / 2, base, (), (), (), (Deviation(0, *pose_error(np.eye(4), base)),))
+        )
     for i in range(len(one.axes)):
         following = [new for state in found for new in _next(state, i, one, two, tolerance, length)]
-        found = sorted(following, key=lambda state: state.cost)[:KEPT]
+        found = sorted(following, key=lambda state: state.cost)[:MAX_CANDIDATES]
     ends = [new for state in found for new in _tip(state, one, two, tolerance, length)]
     return min(ends, key=lambda state: state.cost + _misplaced(state, one, two, length))
 
 
 def _misplaced(state: Alignment, one: Skeleton, two: Skeleton, length: float) -> float:
-    """A little for every body that lies elsewhere: it decides between explanations that are else as good."""
+    """Return a small cost per displaced body, which decides between explanations of equal cost."""
     moved = np.einsum("nij,nj->ni", np.array(state.moves), one.centres)
     away = np.linalg.norm(moved - two.centres, axis=1) > length
     return 0.01 * np.count_nonzero(away[list(one.solid)])
@@ -168,61 +172,63 @@ def _misplaced(state: Alignment, one: Skeleton, two: Skeleton, length: float) ->
 def _next(
     state: Alignment, i: int, one: Skeleton, two: Skeleton, tolerance: float, length: float
 ) -> Iterator[Alignment]:
-    """Every way to bring axis i of the first robot onto that of the second."""
+    """Yield every explanation that brings axis i of the first robot onto that of the second."""
     parent, explained = two.parents[i], False
     frame, axis = state.at(parent) @ one.frames[i], one.axes[i].moved(state.at(parent))
-    for step in (STAY, *_turns(two, i, axis), *_slides(two, i, axis)):
-        if i in two.held:
-            angle, distance = apart(step.motion @ frame, two.frames[i])
+    for step in (NO_SHIFT, *_turns(two, i, axis), *_slides(two, i, axis)):
+        if i in two.multiple:
+            angle, distance = pose_error(step.motion @ frame, two.frames[i])
             sign = float(angle <= tolerance and distance <= length)
         else:
-            sign = same_line(axis.moved(step.motion), two.axes[i], tolerance, length)
-        if sign and (step is STAY or abs(step.value) > tolerance):
+            sign = line_sign(axis.moved(step.motion), two.axes[i], tolerance, length)
+        if sign and (step is NO_SHIFT or abs(step.value) > tolerance):
             explained = True
             moved = _stepped(state, step, two)
-            yield _with(moved, moved.cost + CHEAP * (sign < 0), sign, moved.at(parent))
+            yield _with(moved, moved.cost + SHIFT_COST * (sign < 0), sign, moved.at(parent))
     if not explained:
-        bent = _bent(i, axis, two) if i not in two.held else _shifted(i, frame, two.frames[i])
+        bent = _bent(i, axis, two) if i not in two.multiple else _shifted(i, frame, two.frames[i])
         yield from _reshaped(state, bent, two, length)
 
 
-def _reshaped(state: Alignment, bent: tuple[Array, Shape, float], two: Skeleton, length: float) -> Iterator[Alignment]:
-    """No joint explains it: the link before has another shape, or the robots stand elsewhere.
+def _reshaped(
+    state: Alignment, bent: tuple[Array, Deviation, float], two: Skeleton, length: float
+) -> Iterator[Alignment]:
+    """Yield explanations by another shape of the link before, or another place of the robots.
 
     A shift along the axis before may as well lie inside of that axis; the bodies will tell which is meant.
     """
-    motion, shape, sign = bent
-    i, parent = shape.i, two.parents[shape.i]
+    motion, deviation, sign = bent
+    i, parent = deviation.i, two.parents[deviation.i]
     before = two.axes[parent] if parent >= 0 else None
-    cost, shapes = state.cost + DEAR, state.shapes
+    cost, deviations = state.cost + SHAPE_COST, state.deviations
     if i > 0:
-        yield replace(_with(state, cost, sign, motion @ state.at(parent)), shapes=(*shapes, shape))
-    if i == 0 or (before is not None and _within(before, motion, shape, length)):
+        yield replace(_with(state, cost, sign, motion @ state.at(parent)), deviations=(*deviations, deviation))
+    if i == 0 or (before is not None and _within(before, motion, deviation, length)):
         moved = replace(state, moves=tuple(motion @ m if k == parent else m for k, m in enumerate(state.moves)))
         if i < 2:
             moved = replace(moved, base=motion @ state.base)
-        inner = replace(shape, i=max(parent, 0))
-        yield replace(_with(moved, cost, sign, moved.at(parent)), shapes=(*shapes, inner))
+        inner = replace(deviation, i=max(parent, 0))
+        yield replace(_with(moved, cost, sign, moved.at(parent)), deviations=(*deviations, inner))
 
 
-def _within(before: Axis, motion: Array, shape: Shape, length: float) -> bool:
-    """Whether a motion is a shift along the axis before."""
+def _within(before: Axis, motion: Array, deviation: Deviation, length: float) -> bool:
+    """Return whether a motion is a shift along the axis before."""
     along = bool(np.linalg.norm(before.across(motion[:3, 3])) <= length)
-    return not before.prismatic and not shape.angle and along
+    return not before.prismatic and not deviation.angle and along
 
 
-def _stepped(state: Alignment, step: Step, two: Skeleton) -> Alignment:
-    """A joint counted from another zero, and all bodies from its own outwards moved by that."""
-    if step is STAY:
+def _stepped(state: Alignment, step: JointShift, two: Skeleton) -> Alignment:
+    """Return the state with another zero of a joint, which moves its body and all further ones."""
+    if step is NO_SHIFT:
         return state
-    k, outer = step.joint, two.beyond(step.joint, len(state.moves))
+    k, outer = step.joint, two.subtree(step.joint, len(state.moves))
     offsets = (*state.offsets[:k], state.offsets[k] - step.value, *state.offsets[k + 1 :])
     moves = tuple(step.motion @ move if i in outer else move for i, move in enumerate(state.moves))
-    return replace(state, cost=state.cost + CHEAP, moves=moves, offsets=offsets)
+    return replace(state, cost=state.cost + SHIFT_COST, moves=moves, offsets=offsets)
 
 
 def _with(state: Alignment, cost: float, sign: float, move: Array) -> Alignment:
-    """One joint further, its body moved like that until something tells otherwise."""
+    """Return the state with one joint more, whose body has the given motion."""
     return replace(
         state,
         cost=cost,
@@ -232,8 +238,8 @@ def _with(state: Alignment, cost: float, sign: float, move: Array) -> Alignment:
     )
 
 
-def same_line(one: Axis, two: Axis, tolerance: float, length: float) -> float:
-    """1 if they are the same, -1 if reversed, 0 if they differ; of a prismatic axis only the direction counts."""
+def line_sign(one: Axis, two: Axis, tolerance: float, length: float) -> float:
+    """Return 1 for the same line, -1 for a reversed one, else 0; of a prismatic axis only the direction counts."""
     if np.linalg.norm(np.cross(one.direction, two.direction)) > tolerance:
         return 0.0
     if not one.prismatic and np.linalg.norm(two.across(one.point - two.point)) > length:
@@ -241,10 +247,10 @@ def same_line(one: Axis, two: Axis, tolerance: float, length: float) -> float:
     return math.copysign(1.0, float(one.direction @ two.direction))
 
 
-def _turns(two: Skeleton, i: int, axis: Axis) -> Iterator[Step]:
-    """Turns of the joint before that may bring an axis onto its target."""
+def _turns(two: Skeleton, i: int, axis: Axis) -> Iterator[JointShift]:
+    """Yield rotations of the joint before that may bring an axis onto its target."""
     k, target = two.parents[i], two.axes[i]
-    if k < 0 or k in two.held or two.axes[k].prismatic:
+    if k < 0 or k in two.multiple or two.axes[k].prismatic:
         return
     joint, u = two.axes[k], two.axes[k].direction
     for start, end in (
@@ -255,27 +261,27 @@ def _turns(two: Skeleton, i: int, axis: Axis) -> Iterator[Step]:
         a, b = joint.across(start), joint.across(end)
         if min(np.linalg.norm(a), np.linalg.norm(b)) > 1e-9:
             angle = math.atan2(float(np.cross(a, b) @ u), float(a @ b))
-            yield Step(turn_about(joint, angle), angle, k)
+            yield JointShift(rotation_about(joint, angle), angle, k)
 
 
-def _slides(two: Skeleton, i: int, axis: Axis) -> Iterator[Step]:
-    """The same of prismatic joints: the one before, or one before that which slides along all axes between."""
+def _slides(two: Skeleton, i: int, axis: Axis) -> Iterator[JointShift]:
+    """Yield shifts of prismatic joints: the one before, or an earlier one parallel to all axes between."""
     target = two.axes[i]
     if target.prismatic:
         return
-    for k, joint in _sliders(two, two.way(i)):
+    for k, joint in _sliders(two, two.path_to(i)):
         u = joint.direction
         across = target.across(u)
         if np.linalg.norm(across) > 1e-9:
             t = float((target.point - axis.point) @ across / (across @ across))
-            yield Step(_slide(u * t), t, k)
+            yield JointShift(_slide(u * t), t, k)
 
 
-def _sliders(two: Skeleton, way: Sequence[int]) -> Iterator[tuple[int, Axis]]:
-    for k in reversed(way):
-        if two.axes[k].prismatic and k not in two.held:
+def _sliders(two: Skeleton, path: Sequence[int]) -> Iterator[tuple[int, Axis]]:
+    for k in reversed(path):
+        if two.axes[k].prismatic and k not in two.multiple:
             yield k, two.axes[k]
-        if np.linalg.norm(np.cross(two.axes[k].direction, two.axes[way[-1]].direction)) > 1e-9:
+        if np.linalg.norm(np.cross(two.axes[k].direction, two.axes[path[-1]].direction)) > 1e-9:
             return
 
 
@@ -285,8 +291,8 @@ def _slide(by: Array) -> Array:
     return T
 
 
-def turn_about(axis: Axis, angle: float) -> Array:
-    """The rotation about a line."""
+def rotation_about(axis: Axis, angle: float) -> Array:
+    """Return the rotation about a line, shape (4, 4)."""
     x, y, z = axis.direction
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     T: Array = np.eye(4)
@@ -295,28 +301,28 @@ def turn_about(axis: Axis, angle: float) -> Array:
     return T
 
 
-def _bent(i: int, axis: Axis, two: Skeleton) -> tuple[Array, Shape, float]:
-    """The smallest motion that brings an axis onto its target: turned about the point nearest to the axis before."""
+def _bent(i: int, axis: Axis, two: Skeleton) -> tuple[Array, Deviation, float]:
+    """Return the smallest motion of an axis onto its target: a rotation about the point nearest to the axis before."""
     target = two.axes[i]
     sign = math.copysign(1.0, float(axis.direction @ target.direction))
     across = np.cross(axis.direction, sign * target.direction)
     sine = float(np.linalg.norm(across))
     angle = math.atan2(sine, abs(float(axis.direction @ target.direction)))
     point = _nearest(axis, two.axes[two.parents[i]]) if two.parents[i] >= 0 else axis.point
-    turn = turn_about(Axis(point, across / sine, False), angle) if sine > 1e-12 else np.eye(4)
-    apart = target.across(target.point - point)
-    distance = 0.0 if axis.prismatic else float(np.linalg.norm(apart))
-    motion = turn if axis.prismatic else _slide(apart) @ turn
-    return motion, Shape(i, angle, distance), sign
+    turn = rotation_about(Axis(point, across / sine, False), angle) if sine > 1e-12 else np.eye(4)
+    pose_error = target.across(target.point - point)
+    distance = 0.0 if axis.prismatic else float(np.linalg.norm(pose_error))
+    motion = turn if axis.prismatic else _slide(pose_error) @ turn
+    return motion, Deviation(i, angle, distance), sign
 
 
-def _shifted(i: int, frame: Array, target: Array) -> tuple[Array, Shape, float]:
-    """The motion that brings a frame onto its target."""
-    return target @ np.linalg.inv(frame), Shape(i, *apart(frame, target)), 1.0
+def _shifted(i: int, frame: Array, target: Array) -> tuple[Array, Deviation, float]:
+    """Return the motion that brings a frame onto its target."""
+    return target @ np.linalg.inv(frame), Deviation(i, *pose_error(frame, target)), 1.0
 
 
 def _nearest(axis: Axis, other: Axis) -> Array:
-    """The point of an axis that is nearest to another line."""
+    """Return the point of an axis that is nearest to another line."""
     across = np.cross(axis.direction, other.direction)
     square = float(across @ across)
     if square < 1e-18:
@@ -327,33 +333,34 @@ def _nearest(axis: Axis, other: Axis) -> Array:
 
 
 def _tip(state: Alignment, one: Skeleton, two: Skeleton, tolerance: float, length: float) -> Iterator[Alignment]:
-    """The tool frames; turned about (or shifted along) the last axis, it may be the last joint's zero that differs."""
-    here, by_joint = state.at(two.hand) @ one.tip, False
-    for step in (STAY, *_tip_steps(two, here)):
-        angle, distance = apart(step.motion @ here, two.tip)
+    """Yield explanations of the tool frames: the zero of the last joint, or another tool."""
+    here, explained_by_joint = state.at(two.hand) @ one.tip, False
+    for step in (NO_SHIFT, *_tip_steps(two, here)):
+        angle, distance = pose_error(step.motion @ here, two.tip)
         if angle <= tolerance and distance <= length:
-            by_joint = True
+            explained_by_joint = True
             yield _stepped(state, step, two)
-            if step is STAY:
+            if step is NO_SHIFT:
                 return
-    shape = Shape(len(one.axes), *apart(here, two.tip))
-    yield replace(state, cost=state.cost + (CHEAP if by_joint else DEAR), shapes=(*state.shapes, shape))
+    deviation = Deviation(len(one.axes), *pose_error(here, two.tip))
+    cost = state.cost + (SHIFT_COST if explained_by_joint else SHAPE_COST)
+    yield replace(state, cost=cost, deviations=(*state.deviations, deviation))
 
 
-def _tip_steps(two: Skeleton, here: Array) -> Iterator[Step]:
+def _tip_steps(two: Skeleton, here: Array) -> Iterator[JointShift]:
     axis = two.axes[two.hand]
-    if not axis.prismatic and two.hand not in two.held:
+    if not axis.prismatic and two.hand not in two.multiple:
         R = two.tip[:3, :3] @ here[:3, :3].T
         sine = float(np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) @ axis.direction) / 2
         angle = math.atan2(sine, (float(np.trace(R)) - 1) / 2)
-        yield Step(turn_about(axis, angle), angle, two.hand)
-    for k, slider in _sliders(two, two.way(len(two.axes))):
+        yield JointShift(rotation_about(axis, angle), angle, two.hand)
+    for k, slider in _sliders(two, two.path_to(len(two.axes))):
         t = float((two.tip[:3, 3] - here[:3, 3]) @ slider.direction)
-        yield Step(_slide(slider.direction * t), t, k)
+        yield JointShift(_slide(slider.direction * t), t, k)
 
 
-def apart(one: Array, two: Array) -> tuple[float, float]:
-    """Radians and metres between two poses."""
+def pose_error(one: Array, two: Array) -> tuple[float, float]:
+    """Return the radians and metres between two poses."""
     R = one[:3, :3].T @ two[:3, :3]
     sine = np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
     angle = math.atan2(float(sine), (float(np.trace(R)) - 1) / 2)

@@ -1,4 +1,4 @@
-"""Proofs that the numbers of a robot can be computed with: on random states, against laws and other programs."""
+"""Proofs that the numbers of a robot are consistent: at random states, by conservation laws and other programs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.check.numbers import STATES, bare, difference, evaluate, states
-from armwright.check.report import Proof
+from armwright.check.evaluation import STATE_COUNT, evaluate, random_states, relative_difference, rigid_bodies_only
+from armwright.check.findings import Proof
 from armwright.errors import ArmwrightError, SimulationError, UnreachableError
 from armwright.formulations import default_for, formulations
 from armwright.formulations.parts.coordinates import placed, positions, rates
@@ -24,33 +24,40 @@ from armwright.simulation import simulate
 Peer: TypeAlias = Callable[[Robot, Array, Array, Array], Array]
 """Torques (k, n) of a robot without friction and rotors by another program, from states (k, n)."""
 
-AGREE = 1e-10
-"""Relative: rounding of some thousand operations, with room."""
+AGREEMENT = 1e-10
+"""Largest relative difference: rounding of some thousand operations, with a margin."""
 
-ENERGY = 1e-7
-FALL = 0.25
-"""Seconds of free fall: long enough for speed, short enough for an arm that tumbles."""
+MAX_ENERGY_LOSS = 1e-7
+"""Largest relative loss of energy in free fall."""
 
-POSITIONS = 100
+FALL_SECONDS = 0.25
+"""Seconds of free fall: enough for high speeds, and short for a tumbling arm."""
 
-TRIES = 10
-"""Random positions of a robot with loops for each one at which they are to close."""
+MASS_MATRIX_POSITIONS = 100
+
+LOOP_TRIES = 10
+"""Random positions per state of a robot with loops, most of which do not close."""
 
 
 def prove(robot: Robot, peers: Mapping[str, Peer] | None = None) -> tuple[Proof, ...]:
-    """Every proof, each of which may fail or be impossible to try without stopping the others."""
+    """Return all proofs; one that fails or cannot be tested does not stop the others."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if robot.loops and not len(_states(robot, 1)[0]):
-            return (Proof("loops close", False, f"they do at none of {TRIES} random positions"),)
-        return (*_agreement(robot), _definite(robot), _conserved(robot), *_peers(robot, peers or {}))
+            return (Proof("loops close", False, f"they close at none of {LOOP_TRIES} random positions"),)
+        return (
+            *_agreement(robot),
+            _definite_mass_matrix(robot),
+            _energy_conservation(robot),
+            *_peers(robot, peers or {}),
+        )
 
 
-def _states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Random states at which loops are closed, as many as are found, and accelerations that keep them so."""
+def _states(robot: Robot, count: int = STATE_COUNT, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Return up to `count` random states with closed loops, and accelerations that keep them closed."""
     if not robot.loops:
-        return states(robot, count, seed)
-    q, qd, qdd = states(robot, TRIES * count, seed)
+        return random_states(robot, count, seed)
+    q, qd, qdd = random_states(robot, LOOP_TRIES * count, seed)
     found: list[tuple[Array, Array, Array]] = []
     for at, speed, more in zip(q, qd, qdd, strict=True):
         with suppress(UnreachableError):
@@ -59,7 +66,7 @@ def _states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[Array, Ar
     if not found:
         return q[:0], qd[:0], qdd[:0]
     q, qd, qdd = (np.stack(part) for part in zip(*found, strict=True))
-    if robot.mechanism().constrained_loops:  # accelerations that motors can have produced
+    if robot.mechanism().constrained_loops:  # accelerations that the motors can produce
         tau = qdd * [joint.max_torque != 0 for joint in robot.joints]
         qdd = evaluate(robot, "forward_dynamics", q, qd, tau)
     return q, qd, qdd
@@ -71,7 +78,7 @@ def _proof(name: str, value: float, allowed: float, text: str) -> Proof:
 
 
 def _agreement(robot: Robot) -> Iterator[Proof]:
-    """All formulations of a problem; forward dynamics may lose what the condition of the mass matrix costs."""
+    """Yield proofs that all formulations agree; forward dynamics is allowed the condition of the mass matrix."""
     q, qd, qdd = _states(robot)
     tau = evaluate(robot, "inverse_dynamics", q, qd, qdd)
     condition = float(np.max(np.linalg.cond(evaluate(robot, "mass_matrix", q))))
@@ -83,7 +90,7 @@ def _agreement(robot: Robot) -> Iterator[Proof]:
     ):
         name = f"{problem.replace('_', ' ')} agrees"
         reference = qdd if problem == "forward_dynamics" else evaluate(robot, problem, *state)
-        allowed = AGREE * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREE
+        allowed = AGREEMENT * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREEMENT
         mechanism = robot.mechanism()
         default = default_for(problem, mechanism).name
         others = [f.name for f in formulations(problem) if f.name != default and f.takes(mechanism)]
@@ -98,14 +105,14 @@ def _off(
     robot: Robot, problem: str, formulation: str, state: tuple[Array, ...], reference: Array, least: float
 ) -> float:
     try:
-        return difference(evaluate(robot, problem, *state, formulation=formulation), reference, least)
+        return relative_difference(evaluate(robot, problem, *state, formulation=formulation), reference, least)
     except (ArmwrightError, ArithmeticError, ValueError):
         return float("inf")
 
 
-def _definite(robot: Robot) -> Proof:
-    """Scaled by its diagonal, so that metres and radians, base and hand weigh alike."""
-    q = _states(robot, POSITIONS, seed=1)[0]
+def _definite_mass_matrix(robot: Robot) -> Proof:
+    """Return the proof of a definite mass matrix, scaled to a unit diagonal so that units and sizes do not matter."""
+    q = _states(robot, MASS_MATRIX_POSITIONS, seed=1)[0]
     M = evaluate(robot, "mass_matrix", q)
     name = "mass matrix is positive definite"
     diagonal = np.einsum("kii->ki", M)
@@ -118,22 +125,26 @@ def _definite(robot: Robot) -> Proof:
     return Proof(name, not low, f"{len(q)} positions: condition {condition:.3g} at worst{low}", smallest)
 
 
-def _conserved(robot: Robot) -> Proof:
-    """Free fall without friction, from a random position and speed."""
+def _energy_conservation(robot: Robot) -> Proof:
+    """Return the proof of constant energy in free fall without friction, from a random state."""
     name = "energy is conserved"
     falling = robot.map_joints(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
     q, qd, _ = _states(robot, 1, seed=2)
     try:
-        run = simulate(falling, None, q[0], qd[0], FALL, every=FALL / 5, rtol=1e-10)
+        run = simulate(falling, None, q[0], qd[0], FALL_SECONDS, every=FALL_SECONDS / 5, rtol=1e-10)
     except ArmwrightError as error:
-        at_end = bool(robot.loops) and isinstance(error, SimulationError)  # of the range of a loop
-        return Proof(name, None if at_end else False, f"it cannot fall: {error}")
+        at_end = bool(robot.loops) and isinstance(error, SimulationError)  # a loop may reach the end of its range
+        return Proof(name, None if at_end else False, f"free fall is impossible: {error}")
     lost = run.audit.energy_error
-    return _proof(name, lost, ENERGY, f"{FALL:g} s of free fall: {lost:.1e} of the energy is lost")
+    return _proof(name, lost, MAX_ENERGY_LOSS, f"{FALL_SECONDS:g} s of free fall: {lost:.1e} of the energy is lost")
 
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
-    model, mechanism, state = replace(bare(robot).without_couplings(), loops=()), robot.mechanism(), _states(robot)
+    model, mechanism, state = (
+        replace(rigid_bodies_only(robot).without_couplings(), loops=()),
+        robot.mechanism(),
+        _states(robot),
+    )
     still = placed(replace(mechanism, loops=()), list(state[0].T))
     q, qd, qdd = (
         np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(still, list(x.T)))[1:], axis=-1, dtype=float)
@@ -146,10 +157,10 @@ def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
     for who, torques in peers.items():
         name = f"{who} agrees"
         try:
-            worst = difference(torques(model, q, qd, qdd), ours)
-        except Exception as error:  # whatever another program raises, it is reported and the other proofs go on
+            worst = relative_difference(torques(model, q, qd, qdd), ours)
+        except Exception as error:  # another program may raise anything; the other proofs continue
             first = str(error).strip().split("\n")[0]
             yield Proof(name, None, f"{type(error).__name__}: {first}")
             continue
         tree = " of the tree without its loops" if robot.loops else ""
-        yield _proof(name, worst, AGREE, f"inverse dynamics{tree}, {len(q)} states: {worst:.1e} at worst")
+        yield _proof(name, worst, AGREEMENT, f"inverse dynamics{tree}, {len(q)} states: {worst:.1e} at worst")

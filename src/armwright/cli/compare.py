@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from armwright.check import Comparison, compare
-from armwright.check.compare import QUANTITIES, TOLERANCE
+from armwright.check.compare import COMPARISON_TOLERANCE
+from armwright.check.comparison import QUANTITY_HEADS
 from armwright.cli.command import JSON_OPTION, REPORT_OPTION, NamedRobot, RobotOptions, robot_of
 from armwright.cli.output import console, escape, report_page, show_rows, table
 from armwright.names import tidy
@@ -18,7 +19,7 @@ from armwright.robot import Robot
 def run_compare(
     here: NamedRobot,
     there: Annotated[RobotOptions, "Another description of the same robot."],
-    tolerance: Annotated[float, typer.Option(help="Relative; radians for angles.")] = TOLERANCE,
+    tolerance: Annotated[float, typer.Option(help="Relative; radians for angles.")] = COMPARISON_TOLERANCE,
     ignore: Annotated[list[str] | None, typer.Option(help="A kind of difference that does not count.")] = None,
     output: REPORT_OPTION = None,
     json: JSON_OPTION = False,
@@ -62,7 +63,7 @@ def _show(found: Comparison) -> None:
 def _show_quantities(found: Comparison) -> None:
     if found.quantities:
         console().print()
-        show_rows([QUANTITIES, *found.quantity_rows()])
+        show_rows([QUANTITY_HEADS, *found.quantity_rows()])
 
 
 def _show_joints(found: Comparison) -> None:

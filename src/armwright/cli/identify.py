@@ -26,10 +26,10 @@ from armwright.cli.output import (
 from armwright.cli.page_names import page_place, payload_suffix
 from armwright.errors import InputError, ModelWarning
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
-from armwright.identify.data import per_joint, read, write_csv
 from armwright.identify.least_squares import Residual
-from armwright.identify.page import HEADS, VALIDATION_HEADS, residual_rows, summary, validation_rows
-from armwright.identify.validation import WORSE, Validation
+from armwright.identify.measured_data import per_joint, read, write_csv
+from armwright.identify.result_page import RESIDUAL_HEADS, VALIDATION_HEADS, residual_rows, summary, validation_rows
+from armwright.identify.validation import WORSE_RATIO, Validation
 from armwright.names import shown, tidy
 from armwright.robot import Robot
 
@@ -201,7 +201,7 @@ def _warn_of_validation(tried: Validation) -> bool:
         [r for r in tried.residuals if r.joint in tried.worse and r.relative > SUSPICIOUS_RESIDUAL],
         lambda joints: (
             f"on the data to validate with, the model leaves more than {SUSPICIOUS_RESIDUAL:.0%} of the torque of "
-            f"{joints}, and more than {WORSE:g} times what it leaves of those of the fit. Look for another "
+            f"{joints}, and more than {WORSE_RATIO:g} times what it leaves of those of the fit. Look for another "
             "payload, another robot, other friction, or too few rows in the fit."
         ),
     )
@@ -212,6 +212,6 @@ def _show(found: Identification) -> None:
     show_rows([("parameter", "value", "+-", "the sum of"), *rows], escape(found.prior.name))
     out = console()
     out.print()
-    show_rows([HEADS, *residual_rows(found)])
+    show_rows([RESIDUAL_HEADS, *residual_rows(found)])
     out.print()
     out.print(escape(summary(found)), soft_wrap=True)

@@ -39,7 +39,7 @@ from armwright.cli.output import (
 from armwright.cli.page_names import page_place, with_mark
 from armwright.cli.payload_report import PayloadReport, curve_page_path, payload_warning, with_most_payload
 from armwright.errors import InfeasibleError, InputError, SimulationError
-from armwright.identify.data import per_joint, write_csv
+from armwright.identify.measured_data import per_joint, write_csv
 from armwright.names import shown
 from armwright.pages.picture import page
 from armwright.pages.report.plot import write

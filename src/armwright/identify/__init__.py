@@ -7,14 +7,14 @@ found.validate("other.csv")                          what they leave of data tha
 held = estimate_payload(robot, q, qd, qdd, tau)      what the robot holds
 """
 
-from armwright.identify.base import BaseParameters, base_parameters
-from armwright.identify.columns import regressor
-from armwright.identify.data import Measurement, measurement, read
-from armwright.identify.excite import Fourier, condition, excitation
+from armwright.identify.base_set import BaseParameters, base_parameters
+from armwright.identify.excitation_motion import Fourier, condition, excitation
 from armwright.identify.least_squares import Identification, Residual, estimate
-from armwright.identify.payload import PayloadEstimate, estimate_payload
+from armwright.identify.measured_data import Measurement, measurement, read
+from armwright.identify.parameter_vector import parameter_names, parameters, with_parameters
+from armwright.identify.payload_estimate import PayloadEstimate, estimate_payload
+from armwright.identify.regressor_arrays import regressor
 from armwright.identify.validation import Validation
-from armwright.identify.vector import parameter_names, parameters, with_parameters
 
 __all__ = [
     "BaseParameters",

@@ -20,27 +20,27 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.identify.base import BaseParameters, base_parameters
-from armwright.identify.columns import regressor, sprung
-from armwright.identify.consistent import NearestBodies, nearest, plausible
-from armwright.identify.data import Measurement, measurement, read
-from armwright.identify.page import page
-from armwright.identify.validation import Validation, check_others, moving
-from armwright.identify.vector import JOINT, TEN, THREE, parameters, with_parameters
+from armwright.identify.base_set import BaseParameters, base_parameters
+from armwright.identify.measured_data import Measurement, measurement, read
+from armwright.identify.parameter_vector import JOINT_PARAMETERS, JOINT_SIZE, LINK_SIZE, parameters, with_parameters
+from armwright.identify.physical_consistency import NearestBodies, nearest_bodies, plausible_bodies
+from armwright.identify.regressor_arrays import regressor, spring_torques
+from armwright.identify.result_page import page
+from armwright.identify.validation import Validation, check_other_data, moving
 from armwright.pages.report.plot import write
 from armwright.robot import Robot
 
-CHUNK = 2048  # states whose regressor is in memory at a time
-ROUNDS = 4  # of weighting
-UNSEEN = 1e-10
+STATES_PER_CHUNK = 2048  # states whose regressor is in memory at a time
+WEIGHTING_ROUNDS = 4  # of weighting
+RANK_TOLERANCE = 1e-10
 """Singular values of columns of unit length, relative to the largest, below which a motion does not show something."""
 
-SPARE = 0.5
+MISFIT_ALLOWANCE = 0.5
 """Standard deviations by which each base parameter may fit worse than the best bodies do, so that all stay near to the
 robot as it was described: else bodies go far to meet what is noise (a Panda's second link from 0.65 to 24 kg)."""
 
-STANDSTILL = 0.02
-NAMED = 12  # parameters that a message lists
+STANDSTILL_SPEED = 0.02
+MAX_LISTED_PARAMETERS = 12  # parameters that a message lists
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class Identification:
         `data` and `cutoff` are as for `estimate`: another motion of the same robot, holding the same.
         """
         robot, others = self.prior, _measured(self.prior, data, cutoff)
-        check_others(self.data, others)
-        known, used = _known(robot, self.estimated), moving(others, "viscous" in self.estimated, STANDSTILL)
+        check_other_data(self.data, others)
+        known, used = _known(robot, self.estimated), moving(others, "viscous" in self.estimated, STANDSTILL_SPEED)
         if not used.any(axis=0).all():
             raise InputError(
                 f"of {robot.name} some joint rests in the data to validate with; expected one that moves all"
@@ -167,7 +167,7 @@ def estimate(
     *,
     friction: bool = True,
     rotors: bool = True,
-    standstill: float = STANDSTILL,
+    standstill: float = STANDSTILL_SPEED,
     cutoff: float | None = None,
 ) -> Identification:
     """Base parameters from measured torques; `.robot` is a robot that has them.
@@ -206,9 +206,9 @@ def estimate(
 def _known(robot: Robot, estimated: Sequence[str]) -> Array:
     """The parameters that are taken as described: of joints, those kinds that are not estimated."""
     known: Array = parameters(robot)
-    known[: TEN * len(robot.links)] = 0
+    known[: LINK_SIZE * len(robot.links)] = 0
     for kind in estimated:
-        known[TEN * len(robot.links) + JOINT.index(kind) :: THREE] = 0
+        known[LINK_SIZE * len(robot.links) + JOINT_PARAMETERS.index(kind) :: JOINT_SIZE] = 0
     return known
 
 
@@ -241,8 +241,8 @@ def _check_count(used: Array, unknowns: int, robot: Robot) -> None:
 
 def _chunks(robot: Robot, data: Measurement) -> Iterator[tuple[slice, Array]]:
     """The regressor of a part of the states at a time."""
-    for start in range(0, len(data), CHUNK):
-        part = slice(start, start + CHUNK)
+    for start in range(0, len(data), STATES_PER_CHUNK):
+        part = slice(start, start + STATES_PER_CHUNK)
         yield part, regressor(robot, data.q[part], data.qd[part], data.qdd[part])
 
 
@@ -253,7 +253,7 @@ def _factors(
     factors: list[Array] = [np.empty((0, len(base) + 1)) for _ in range(robot.n)]
     given = np.empty(data.tau.shape)
     for part, Y in _chunks(robot, data):
-        given[part] = Y @ known + sprung(robot, data.q[part])
+        given[part] = Y @ known + spring_torques(robot, data.q[part])
         torque = data.tau[part] - given[part]
         W = base.columns(Y)
         for i in range(robot.n):
@@ -268,23 +268,23 @@ def _triangular(rows: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Fit:
+class LeastSquaresFit:
     values: Array
     covariance: Array
     noise: Array
     condition: float
 
 
-def _fitted(factors: list[Array], counts: Array, base: BaseParameters) -> Fit:
+def _fitted(factors: list[Array], counts: Array, base: BaseParameters) -> LeastSquaresFit:
     """Weighted least squares; the weights follow from what the round before left of every joint."""
     sizes = np.array([np.linalg.norm(R[:, -1]) for R in factors]) / np.sqrt(counts)
     least = np.maximum(1e-12 * sizes, 1e-300)  # data without noise would weigh infinitely much
     noise = np.full(len(factors), max(float(sizes.max()), 1e-300))
-    for _ in range(ROUNDS):
+    for _ in range(WEIGHTING_ROUNDS):
         stacked = np.concatenate([R / sigma for R, sigma in zip(factors, noise, strict=True)])
         W, y = stacked[:, :-1], stacked[:, -1]
         lengths = np.linalg.norm(W, axis=0)
-        still = lengths <= UNSEEN * max(float(lengths.max()), 1e-300)
+        still = lengths <= RANK_TOLERANCE * max(float(lengths.max()), 1e-300)
         Q, R = np.linalg.qr(W / np.where(still, np.inf, lengths))
         singular = _seen(R, base)
         values = np.linalg.solve(R, Q.T @ y) / lengths
@@ -294,7 +294,7 @@ def _fitted(factors: list[Array], counts: Array, base: BaseParameters) -> Fit:
             freedom = max(counts[i] - shares[i].sum(), 1.0)  # rows, less the parameters they went into
             noise[i] = max(left / np.sqrt(freedom), least[i])
     inverse = np.linalg.inv(R) / lengths[:, None]
-    return Fit(values, inverse @ inverse.T, noise, float(singular[0] / singular[-1]))
+    return LeastSquaresFit(values, inverse @ inverse.T, noise, float(singular[0] / singular[-1]))
 
 
 def _seen(R: Array, base: BaseParameters) -> Array:
@@ -304,11 +304,13 @@ def _seen(R: Array, base: BaseParameters) -> Array:
     """
     _, singular, directions = np.linalg.svd(R)
     singular = np.append(singular, np.zeros(len(base) - len(singular)))
-    lost = directions[singular <= UNSEEN * max(float(singular[0]), 1e-300)]
+    lost = directions[singular <= RANK_TOLERANCE * max(float(singular[0]), 1e-300)]
     if not len(lost):
         return singular
     names = [base.names[k] for k in np.flatnonzero(np.abs(lost).max(axis=0) > 1e-6)]
-    listed = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    listed = ", ".join(names[:MAX_LISTED_PARAMETERS]) + (
+        f" and {len(names) - MAX_LISTED_PARAMETERS} more" if len(names) > MAX_LISTED_PARAMETERS else ""
+    )
     raise InputError(
         f"the motion does not show {len(lost)} of the {len(base)} base parameters: {listed} cannot be seen or told "
         "apart; move every joint, alone and with others (armwright.identify.excitation finds such a motion)"
@@ -319,8 +321,8 @@ def _full(found: Identification) -> Array:
     """All parameters, such as bodies can have. Rotors that were not seen and were not there before stay away."""
     n, base = len(found.prior.links), found.base
     before = parameters(found.prior)
-    links, joints = np.arange(TEN * n), np.arange(TEN * n, len(before))
-    kinds = np.array(JOINT * (len(joints) // THREE))
+    links, joints = np.arange(LINK_SIZE * n), np.arange(LINK_SIZE * n, len(before))
+    kinds = np.array(JOINT_PARAMETERS * (len(joints) // JOINT_SIZE))
     kept = np.isin(joints, base.kept)
     free = joints[np.isin(kinds, found.estimated) & (kept | (before[joints] > 0))]
     spread = dict(zip(base.kept, zip(found.values, found.deviations, strict=True), strict=True))
@@ -331,11 +333,11 @@ def _full(found: Identification) -> Array:
     problem = NearestBodies(
         R @ base.combination[:, columns],
         R @ found.values,
-        plausible(before[links].reshape(n, TEN)),
+        plausible_bodies(before[links].reshape(n, LINK_SIZE)),
         np.array(positives, float),
     )
     full = before.copy()
-    full[columns] = nearest(problem, len(base) * SPARE**2 / 2)
+    full[columns] = nearest_bodies(problem, len(base) * MISFIT_ALLOWANCE**2 / 2)
     return full
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.identify.data import Measurement
+from armwright.identify.measured_data import Measurement
 
-WORSE = 2.0
+WORSE_RATIO = 2.0
 """Times what the fit leaves of its own data: more on other data means that it does not hold there."""
 
 
@@ -36,7 +36,9 @@ class Validation:
     def worse(self) -> tuple[str, ...]:
         """Joints of which the model leaves more than twice the part of the torque that it leaves of its own data."""
         pairs = zip(self.residuals, self.fitted, strict=True)
-        return tuple(here.joint for here, there in pairs if here.relative > WORSE * max(there.relative, ROUNDING))
+        return tuple(
+            here.joint for here, there in pairs if here.relative > WORSE_RATIO * max(there.relative, TIME_ROUNDING)
+        )
 
     def __str__(self) -> str:
         rows = zip(self.residuals, self.fitted, self.described, strict=True)
@@ -49,11 +51,11 @@ class Validation:
     __repr__ = __str__
 
 
-ROUNDING = 1e-9
+TIME_ROUNDING = 1e-9
 """Part of a torque that data without noise leave."""
 
 
-def check_others(fitted: Measurement, others: Measurement) -> None:
+def check_other_data(fitted: Measurement, others: Measurement) -> None:
     """Raise an error for data that went into the fit themselves."""
     same = all(np.array_equal(getattr(fitted, name), getattr(others, name)) for name in ("q", "tau"))
     if same:

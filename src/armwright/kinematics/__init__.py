@@ -1,28 +1,28 @@
-"""From poses to joints: inverse kinematics for any tree, joint rates from tip rates, and what holds frames in place.
+"""Inverse kinematics of any tree, joint rates from tip rates, closed loops and contacts.
 
-Forward kinematics and Jacobians are quantities of a robot like its energies (`formulations.kinematics`).
+Forward kinematics and Jacobians are quantities of a robot like its energies (`formulations.quantities.kinematics`).
 """
 
-from armwright.kinematics.closing import OPEN, closed, fits
 from armwright.kinematics.inverse import (
     Orientation,
     Targets,
-    by_frame,
-    each_orientation,
     inverse_kinematics,
     joint_rates,
+    orientations_of,
+    targets_by_frame,
 )
+from armwright.kinematics.loop_closing import LOOP_TOLERANCE, close_loops, loops_closed
 from armwright.kinematics.search import Solver
 
 __all__ = [
-    "OPEN",
+    "LOOP_TOLERANCE",
     "Orientation",
     "Solver",
     "Targets",
-    "by_frame",
-    "closed",
-    "each_orientation",
-    "fits",
+    "close_loops",
     "inverse_kinematics",
     "joint_rates",
+    "loops_closed",
+    "orientations_of",
+    "targets_by_frame",
 ]

@@ -1,19 +1,19 @@
 """One damped Newton step of a robot towards target poses, over any scalar: traced and compiled, or run on arrays.
 
-    e        what is missing to the target, in the axes of the tool: position over `length`, then rotation; that of
-             several frames, each with its target, one after the other
+    e        error of the pose in the axes of the tool: position over `length`, then rotation; for several frames, one
+             after the other
     J        the rows of the tip Jacobian that change e; prismatic joints count in units of `length`, too
     E        e . e
 
 A step solves (J^T J + mu) dq = J^T e with mu = damping E (Levenberg and Marquardt's matrix, damped as Chan and Lawrence
 1988). As mu falls with the square of the error, convergence stays quadratic, at a singular target too where its
-solutions are not isolated (Fan and Yuan 2005). A joint that stands at a limit and would leave it takes no part, but one
-that can turn all the way round goes on from its other limit.
+solutions are not isolated (Fan and Yuan 2005). A joint at a limit that would leave its range takes no part; a joint
+with full rotation continues from its other limit.
 
 The rotational error is 2 sin(angle / 2) about the axis of rotation. Unlike the sum of cross products, which is
-sin(angle) long, it is largest where the tool points the wrong way round. Working in the axes of the tool, a task that
-leaves the rotation about the tool's z axis free simply has no sixth row. A ball or free joint goes along its tangent
-and back to a unit quaternion: a turn by the step, but for terms of its third order.
+sin(angle) long, it is largest for a tool that points in the opposite direction. In the axes of the tool, a task with
+free rotation about the tool's z axis has no sixth row. A ball or free joint moves along its tangent and back to a unit
+quaternion: a rotation by the step, up to terms of third order.
 """
 
 from __future__ import annotations
@@ -35,39 +35,40 @@ from armwright.graph.expression import Expr, Graph
 from armwright.graph.program import Program
 from armwright.mechanism import Mechanism, Pose, position_entry
 
-ROWS = {"full": 6, "axis": 5, "free": 3}
-"""How many numbers the error has, by what counts of the orientation."""
+ERROR_ROWS = {"full": 6, "axis": 5, "free": 3}
+"""Number of rows of the error, by the part of the orientation that counts."""
 
-DAMPING = 0.03
-"""What serves nearly every robot and target: less overshoots, more is slow."""
+NEWTON_DAMPING = 0.03
+"""Damping for nearly every robot and target; less overshoots, more is slow."""
 
-LEAST_DAMPING = 1e-12
-"""Keeps the matrix regular where the error is gone and the Jacobian is singular."""
+MIN_DAMPING = 1e-12
+"""Damping that keeps the matrix regular at a solution with a singular Jacobian."""
 
-HALF_TURN = 1e-6
-"""Below this, 1 + cos(angle) no longer tells the axis of rotation by its sine."""
+HALF_TURN_COSINE = 1e-6
+"""Value of 1 + cos(angle) below which the sine does not determine the axis of rotation."""
 
 _sqrt = elementary("sqrt")
 
 
 @dataclass(frozen=True)
-class Range:
-    """The limits of a joint, infinite where there are none, and whether it may go on from the other one."""
+class JointRange:
+    """The limits of a joint, infinite if it has none; `wraps` if it may continue from the other limit."""
 
     low: float
     high: float
-    round: bool
+    wraps: bool
 
     def free(self, q: Scalar, pull: Scalar) -> Scalar:
-        """0 for a joint that stands at a limit and is pulled beyond it, 1 for any other."""
-        if self.round:
+        """Return 0 for a joint at a limit that the step would exceed, else 1."""
+        if self.wraps:
             return 1
         above = _choose(q - self.low, 1, _choose(pull, 1, 0)) if math.isfinite(self.low) else 1
         below = _choose(self.high - q, 1, _choose(-pull, 1, 0)) if math.isfinite(self.high) else 1
         return above * below
 
     def within(self, q: Scalar) -> Scalar:
-        if self.round:
+        """Return the position within the limits."""
+        if self.wraps:
             q = q - _choose(q - self.high, math.tau, _choose(self.low - q, -math.tau, 0))
         q = _larger(q, self.low) if math.isfinite(self.low) else q
         return _smaller(q, self.high) if math.isfinite(self.high) else q
@@ -75,28 +76,29 @@ class Range:
 
 @dataclass(frozen=True)
 class Task:
-    """What of each pose counts, the length that makes errors comparable, and what is known of each coordinate.
+    """The parts of poses that count, the length that scales position errors, and the ranges of coordinates.
 
-    `ends` are the frames that have targets, by the link they stand on and from there; by default the tool alone.
+    `ends` are the frames with targets, as link and pose on it; by default the tool.
     """
 
     orientations: tuple[str, ...]
     length: float
-    joints: tuple[Range, ...]
+    joints: tuple[JointRange, ...]
     sliding: tuple[bool, ...]
     ends: tuple[tuple[int, Pose], ...] = ()
 
     @property
     def targets(self) -> int:
+        """Number of frames with targets."""
         return len(self.ends) or 1
 
 
-def step(mechanism: Mechanism, task: Task, q: Coordinates, wanted: Coordinates) -> list[Scalar]:
-    """q after the step, then the squared errors before it: of position over length, and of rotation, for each frame.
+def newton_step(mechanism: Mechanism, task: Task, q: Coordinates, goal: Coordinates) -> list[Scalar]:
+    """Return q after the step, then the squared errors before it: position over length and rotation of each frame.
 
-    `wanted` are the first three rows of each target pose, and the damping.
+    `goal` are the first three rows of each target pose, and the damping.
     """
-    *target, damping = wanted
+    *target, damping = goal
     still = placed(mechanism, q)
     x = positions(still, q)
     views = [replace(still, tip=link, tool=pose) for link, pose in task.ends] or [still]
@@ -113,8 +115,8 @@ def step(mechanism: Mechanism, task: Task, q: Coordinates, wanted: Coordinates) 
     free = [joint.free(q[entries.get(i, 0)], p) for i, (joint, p) in enumerate(zip(task.joints, pull, strict=True))]
     J = [[x * k for x in column] for column, k in zip(J, free, strict=True)]
     squares = [dot(part, part) for error in errors for part in (error[:3], error[3:])]
-    mu = _smaller(total(squares), 1) * damping + LEAST_DAMPING
-    e = [missing for error, square in zip(errors, squares[::2], strict=True) for missing in _nearer(error, square)]
+    mu = _smaller(total(squares), 1) * damping + MIN_DAMPING
+    e = [missing for error, square in zip(errors, squares[::2], strict=True) for missing in _limited(error, square)]
     change = [dx * unit for dx, unit in zip(_damped(J, e, mu), units, strict=True)]
     moved = _moved(mechanism, q, change)
     for i, place in entries.items():
@@ -122,20 +124,20 @@ def step(mechanism: Mechanism, task: Task, q: Coordinates, wanted: Coordinates) 
     return [*moved, *squares]
 
 
-def _nearer(error: list[Scalar], square: Scalar) -> list[Scalar]:
-    """What is out of reach pulls no harder than what is a length away."""
+def _limited(error: list[Scalar], square: Scalar) -> list[Scalar]:
+    """Limit the position error to one length: targets out of reach pull no harder."""
     scale = 1 / _sqrt(_larger(square, 1))
     return [x * scale for x in error[:3]] + error[3:]
 
 
 def _entries(mechanism: Mechanism) -> dict[int, int]:
-    """Which entry of q goes with a coordinate, for those of no ball."""
+    """Return the entry of q of each coordinate outside of balls."""
     of_balls = {i for ball in mechanism.balls for i in ball.rates}
     return {i: position_entry(mechanism.balls, i) for i in range(mechanism.coordinate_count) if i not in of_balls}
 
 
 def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[Scalar]:
-    """q after a change of its coordinates, quaternions of unit length."""
+    """Return q after a change of its coordinates, with unit quaternions."""
     if not mechanism.balls:
         return [x + dx for x, dx in zip(q, change, strict=True)]
     moved = []
@@ -150,25 +152,25 @@ def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[S
 
 def _error(mechanism: Mechanism, length: float, orientation: str, q: Coordinates, target: Coordinates) -> list[Scalar]:
     tip = tool_frame(mechanism, link_frames(mechanism, q))
-    goal = Pose(Matrix(*(Vector(*target[k : k + 3]) for k in (0, 4, 8))), Vector(*target[3::4]))
+    target_pose = Pose(Matrix(*(Vector(*target[k : k + 3]) for k in (0, 4, 8))), Vector(*target[3::4]))
     to_tip = tip.rotation.T
-    position = list((to_tip @ (goal.position - tip.position)) * (1 / length))
+    position = list((to_tip @ (target_pose.position - tip.position)) * (1 / length))
     if orientation == "free":
         return position
     if orientation == "axis":
-        return position + _axis_error(to_tip @ (goal.rotation @ Z))
-    return position + _rotation_error(to_tip.dot(goal.rotation))
+        return position + _axis_error(to_tip @ (target_pose.rotation @ Z))
+    return position + _rotation_error(to_tip.dot(target_pose.rotation))
 
 
 def _rotation_error(R: Matrix) -> list[Scalar]:
-    """2 sin(angle / 2) times the axis of R: twice the vector part of its quaternion.
+    """Return 2 sin(angle / 2) times the axis of R: twice the vector part of its quaternion.
 
-    The sines of R tell it, save near half a turn. There it is the longest column of 4 sin^2 (axis axis^T), which the
-    symmetric part of R tells, over its length; which way to turn is all the same.
+    It follows from the sines of R except near half a turn. There it is the longest column of 4 sin^2 (axis axis^T),
+    from the symmetric part of R, over its length, with either sign.
     """
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     cosine = 1 + xx + yy + zz  # 4 cos^2(angle / 2)
-    near = Vector(zy - yz, xz - zx, yx - xy) * (1 / _sqrt(_larger(cosine, HALF_TURN)))
+    near = Vector(zy - yz, xz - zx, yx - xy) * (1 / _sqrt(_larger(cosine, HALF_TURN_COSINE)))
     diagonal = 1 + xx - yy - zz, 1 + yy - xx - zz, 1 + zz - xx - yy
     sums = xy + yx, xz + zx, yz + zy
     columns = (
@@ -179,18 +181,18 @@ def _rotation_error(R: Matrix) -> list[Scalar]:
     longest = _choose_all(diagonal[0] - diagonal[1], columns[0], columns[1])
     longest = _choose_all(diagonal[2] - longest[3], columns[2], longest)
     scale = 1 / _sqrt(_larger(longest[3], 1))  # near half a turn it is 4/3 or more
-    return _choose_all(cosine - HALF_TURN, near, [x * scale for x in longest[:3]])
+    return _choose_all(cosine - HALF_TURN_COSINE, near, [x * scale for x in longest[:3]])
 
 
 def _axis_error(z: Vector) -> list[Scalar]:
-    """The same, for the shortest rotation that takes the tool's z axis to `z`; it has no z component."""
+    """Return the error of the shortest rotation of the tool's z axis onto `z`; it has no z component."""
     cosine = (1 + z.z) * 0.5  # cos^2(angle / 2)
-    scale = 1 / _sqrt(_larger(cosine, HALF_TURN))
-    return _choose_all(cosine - HALF_TURN, [-(z.y * scale), z.x * scale], [2, 0])
+    scale = 1 / _sqrt(_larger(cosine, HALF_TURN_COSINE))
+    return _choose_all(cosine - HALF_TURN_COSINE, [-(z.y * scale), z.x * scale], [2, 0])
 
 
 def _columns(mechanism: Mechanism, task: Task, x: Coordinates, rows: int) -> list[list[Scalar]]:
-    """The columns of J; angles per length, where the joint is prismatic, times length are angles."""
+    """Return the columns of J; those of prismatic joints count in units of length."""
     columns = [[*column.l, *column.e] for column in tip_columns(mechanism, x)]
     of_coordinates = zip(*(to_coordinates(mechanism, row) for row in zip(*columns, strict=True)), strict=True)
     J = []
@@ -201,7 +203,7 @@ def _columns(mechanism: Mechanism, task: Task, x: Coordinates, rows: int) -> lis
 
 
 def _damped(J: Sequence[Sequence[Scalar]], e: Sequence[Scalar], mu: Scalar) -> list[Scalar]:
-    """(J^T J + mu)^-1 J^T e = J^T (J J^T + mu)^-1 e, J given by its columns: by the smaller of the two matrices."""
+    """Return (J^T J + mu)^-1 J^T e = J^T (J J^T + mu)^-1 e for the columns of J, by the smaller matrix."""
     if len(J) <= len(e):
         return cholesky(_gram(J, mu), [dot(column, e) for column in J])
     y = cholesky(_gram(list(zip(*J, strict=True)), mu), e)
@@ -209,7 +211,7 @@ def _damped(J: Sequence[Sequence[Scalar]], e: Sequence[Scalar], mu: Scalar) -> l
 
 
 def _gram(vectors: Sequence[Sequence[Scalar]], mu: Scalar) -> list[list[Scalar]]:
-    """The lower triangle of the matrix of inner products, with mu added to its diagonal."""
+    """Return the lower triangle of the matrix of inner products, with mu added to its diagonal."""
     products = [[dot(u, v) for v in vectors[: i + 1]] for i, u in enumerate(vectors)]
     for i, row in enumerate(products):
         row[i] = row[i] + mu
@@ -217,7 +219,7 @@ def _gram(vectors: Sequence[Sequence[Scalar]], mu: Scalar) -> list[list[Scalar]]
 
 
 def _choose(x: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
-    """Per state: `positive` where x is above zero."""
+    """Return `positive` if x is above zero, for each state."""
     return x.select(positive, otherwise) if isinstance(x, Expr) else np.where(x > 0, positive, otherwise)
 
 
@@ -233,22 +235,22 @@ def _smaller(x: Scalar, y: float) -> Scalar:
     return x.minimum(y) if isinstance(x, Expr) else np.minimum(x, y)
 
 
-Run = Callable[[tuple[Array, Array], Array], object]
-"""run((q, wanted), out): arrays (states, nq) and (states, 12 k + 1) fill (states, nq + 2 k), with k frames."""
+StepFunction = Callable[[tuple[Array, Array], Array], object]
+"""run((q, goal), out): arrays (states, nq) and (states, 12 k + 1) fill (states, nq + 2 k), for k frames."""
 
 
-def traced(mechanism: Mechanism, task: Task) -> Program:
-    """The step as a program of q and `wanted`."""
+def trace_step(mechanism: Mechanism, task: Task) -> Program:
+    """Return the step as a program of q and `goal`."""
     graph = Graph()
     q = tuple(graph.input(f"q{i + 1}") for i in range(mechanism.position_count))
-    wanted = tuple(graph.input(f"wanted{k}") for k in range(12 * task.targets + 1))
-    values = step(mechanism, task, q, wanted)
-    return written_out(Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),)))
+    goal = tuple(graph.input(f"goal{k}") for k in range(12 * task.targets + 1))
+    values = newton_step(mechanism, task, q, goal)
+    return written_out(Program((("q", q), ("goal", goal)), tuple(values), (len(values),)))
 
 
-def compiled(mechanism: Mechanism, task: Task, target: str = "cpu") -> Run:
-    """The step as machine code, or what it is for another target."""
-    program = traced(mechanism, task)
+def compile_step(mechanism: Mechanism, task: Task, target: str = "cpu") -> StepFunction:
+    """Return the step as a function compiled for a target."""
+    program = trace_step(mechanism, task)
     kernel = backend(target).kernel(program, "float64")
 
     def one(*state: Array) -> Array:
@@ -256,22 +258,22 @@ def compiled(mechanism: Mechanism, task: Task, target: str = "cpu") -> Run:
         kernel.run([x[None] for x in state], out[None])
         return out
 
-    alone = kernel.single(one)  # a call of it is over before a call of `run` has looked at its arrays
+    alone = kernel.single(one)  # faster than `run`, which examines its arrays
 
-    def run(given: tuple[Array, Array], out: Array) -> None:
+    def run(inputs: tuple[Array, Array], out: Array) -> None:
         if len(out) == 1:
-            out[0] = alone(given[0][0], given[1][0])
+            out[0] = alone(inputs[0][0], inputs[1][0])
         else:
-            kernel.run(given, out)
+            kernel.run(inputs, out)
 
     return run
 
 
-def as_written(mechanism: Mechanism, task: Task) -> Run:
-    """The step with arrays as scalars, for chains too long to compile."""
+def uncompiled_step(mechanism: Mechanism, task: Task) -> StepFunction:
+    """Return the step with arrays as scalars, for chains too long to compile."""
 
-    def run(given: tuple[Array, Array], out: Array) -> None:
-        for k, values in enumerate(step(mechanism, task, *(list(array.T) for array in given))):
+    def run(inputs: tuple[Array, Array], out: Array) -> None:
+        for k, values in enumerate(newton_step(mechanism, task, *(list(array.T) for array in inputs))):
             out[:, k] = values
 
     return run

@@ -14,17 +14,17 @@ from armwright.arrays import check_finite, checked_array, common_shape
 from armwright.errors import InputError
 from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.function import Wrenches
-from armwright.kinematics import closed
+from armwright.kinematics import close_loops
 from armwright.kinematics.contacts import (
+    ContactMotion,
     Contacts,
-    HeldMotion,
-    Support,
-    all_jacobians,
-    by_name,
-    drift,
-    held_motion,
-    held_rows,
-    supporting,
+    SupportForces,
+    constrained_motion,
+    contact_drift,
+    contact_jacobian,
+    contact_rows,
+    support_base,
+    wrenches_by_name,
 )
 from armwright.lazy import cached_property
 from armwright.robot.kinematics import KinematicRobot
@@ -240,9 +240,9 @@ class DynamicRobot(KinematicRobot):
             raise InputError(f"closed got q of shape {at.shape} and qd of shape {v.shape}; expected one state")
         if all(loop.dependent for loop in self.loops):
             return at, v
-        return closed(self, self.loop_errors, self._compiled("loop_jacobian"), at, v)
+        return close_loops(self, self.loop_errors, self._compiled("loop_jacobian"), at, v)
 
-    def support_forces(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, contacts: Contacts) -> Support:
+    def support_forces(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, contacts: Contacts) -> SupportForces:
         """Return torques `tau` (..., n) that produce qdd, and the contact `wrenches` that support the floating base.
 
         `contacts` is a list of names of frames, for contacts at their origins, or a mapping from names to "point" or
@@ -251,18 +251,18 @@ class DynamicRobot(KinematicRobot):
         are by name, in the axes of the frames: as `link_wrenches` of `inverse_dynamics` they balance the base.
         Contacts that cannot support the base raise a `SingularError`.
         """
-        rows = held_rows(self, contacts)
-        tau, f = supporting(self, self.inverse_dynamics(q, qd, qdd), all_jacobians(self, rows, q))
-        return Support(tau, by_name(self, rows, q, f))
+        rows = contact_rows(self, contacts)
+        tau, f = support_base(self, self.inverse_dynamics(q, qd, qdd), contact_jacobian(self, rows, q))
+        return SupportForces(tau, wrenches_by_name(self, rows, q, f))
 
-    def contact_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, contacts: Contacts) -> HeldMotion:
+    def contact_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, contacts: Contacts) -> ContactMotion:
         """Return the accelerations `qdd` (..., n) under the torques tau at fixed `contacts`, and the `wrenches` there.
 
         Contacts and wrenches are those of `support_forces`. Contact points and frames do not accelerate; if they
         move, they keep their velocity. Contacts that contradict each other, as two points of a rotating body do, raise
         a `SingularError`.
         """
-        rows = held_rows(self, contacts)
+        rows = contact_rows(self, contacts)
         inputs = {"q": (q, self.nq), "qd": (qd, self.n), "tau": (tau, self.n)}
         arrays = {
             name: checked_array(name, x, (size,), np.dtype(float), ARGUMENT_MEANINGS[name])
@@ -272,9 +272,9 @@ class DynamicRobot(KinematicRobot):
         check_finite("tau", arrays["tau"])
         q, qd, tau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays.values())
         force = tau - self.bias(q, qd)
-        rate = drift(self, rows, q, qd)
-        qdd, f = held_motion(self, self.mass_matrix(q), force, all_jacobians(self, rows, q), rate)
-        return HeldMotion(qdd, by_name(self, rows, q, f))
+        rate = contact_drift(self, rows, q, qd)
+        qdd, f = constrained_motion(self, self.mass_matrix(q), force, contact_jacobian(self, rows, q), rate)
+        return ContactMotion(qdd, wrenches_by_name(self, rows, q, f))
 
     @cached_property
     def _inverse_dynamics(self) -> Callable[..., Array]:

@@ -14,10 +14,10 @@ from armwright.errors import InputError, unknown
 from armwright.kinematics import (
     Orientation,
     Targets,
-    by_frame,
-    each_orientation,
     inverse_kinematics,
     joint_rates,
+    orientations_of,
+    targets_by_frame,
 )
 from armwright.manifold import difference, moved
 from armwright.model.unit_vectors import checked_unit_vectors
@@ -197,8 +197,8 @@ class KinematicRobot(CompiledRobot):
         target       "cpu", or "cuda" for an NVIDIA card, with the same result except for rounding. Poses and q0 of
                      CuPy, PyTorch or JAX stay on the card, and the result is such an array; `path` is not available
         """
-        targets = by_frame(T, frame)
-        counts, frames = each_orientation(orientation, targets), tuple(targets) if isinstance(targets, Mapping) else ()
+        targets = targets_by_frame(T, frame)
+        counts, frames = orientations_of(orientation, targets), tuple(targets) if isinstance(targets, Mapping) else ()
         solver = self._solver(counts, path, frames, target)
         found = inverse_kinematics(solver, targets, q0, path, tolerance, attempts, seed)
         if not raises:

@@ -27,7 +27,7 @@ import numpy as np
 from armwright import trajectory
 from armwright.algebra import Array
 from armwright.errors import InputError, UnreachableError
-from armwright.identify.data import columns_of, joints_of
+from armwright.identify.measured_data import columns_of, joints_of
 from armwright.model.table_reader import Reader
 from armwright.model.transforms import IDENTITY_TRANSFORM
 from armwright.names import shown

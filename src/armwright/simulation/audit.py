@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.kinematics import OPEN
+from armwright.kinematics import LOOP_TOLERANCE
 from armwright.layout import IMPULSE
 from armwright.model.records import JointModel
 from armwright.names import PRINT_ROUNDING, shown
@@ -338,7 +338,7 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
             yield Doubt(float(run.t[i]), why)
     if audit.loop_errors is not None:
         start = float(audit.loop_errors[0])  # of loops that cannot be closed exactly
-        for i in _first(~(audit.loop_errors <= OPEN + (start if start > OPEN else 0.0))):
+        for i in _first(~(audit.loop_errors <= LOOP_TOLERANCE + (start if start > LOOP_TOLERANCE else 0.0))):
             yield Doubt(float(run.t[i]), f"a loop is open by {audit.loop_errors[i]:.1g} m or rad")
     yield from _beyond_limits(run, audit.stops)
     yield from run.noticed

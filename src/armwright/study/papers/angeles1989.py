@@ -20,7 +20,7 @@ import numpy as np
 import armwright as aw
 from armwright import trajectory
 from armwright.algebra import Array
-from armwright.check.numbers import difference
+from armwright.check.evaluation import relative_difference
 from armwright.formulations import find_formulation, formulations
 from armwright.graph import Graph, OperationCount
 from armwright.pages.report.plot import COLOURS, Curve, Plot, per_joint
@@ -206,12 +206,12 @@ def _equations() -> Part:
     def error(stage1: float = 1, stage2: float = 1) -> float:
         tau = np.array([stages(table, *state, stage1, stage2) for state in zip(q, qd, qdd, strict=True)])
         tau[:, 2] *= -1  # (45) has the force along z3, ours belongs to b3
-        return float(np.median([difference(mine, right) for mine, right in zip(tau, exact, strict=True)]))
+        return float(np.median([relative_difference(mine, right) for mine, right in zip(tau, exact, strict=True)]))
 
     apart = float(np.abs(frames(table, q[0]) - arm.forward_kinematics(q[0])).max())
     names = [f.name for f in formulations("inverse_dynamics")]
-    others = max(difference(arm.inverse_dynamics(q, qd, qdd, formulation=name), exact) for name in names)
-    kane = difference(projected(arm, q, qd, qdd), exact)
+    others = max(relative_difference(arm.inverse_dynamics(q, qd, qdd, formulation=name), exact) for name in names)
+    kane = relative_difference(projected(arm, q, qd, qdd), exact)
     balance, printed = _power_balance(arm)
     where = "Stanford arm, random states"
     findings = [

@@ -20,7 +20,7 @@ import numpy as np
 import armwright as aw
 from armwright import torque, trajectory
 from armwright.algebra import Array
-from armwright.check.numbers import difference
+from armwright.check.evaluation import relative_difference
 from armwright.formulations import find_formulation, formulations
 from armwright.graph import Graph
 from armwright.model.records import JointModel, LinkModel
@@ -108,10 +108,10 @@ def _equations() -> Part:
 
     def error(printed: str) -> float:
         ours = [closed_form(arm, *state, printed) for state in zip(q, qd, qdd, strict=True)]
-        return float(np.median([difference(tau, right) for tau, right in zip(ours, exact, strict=True)]))
+        return float(np.median([relative_difference(tau, right) for tau, right in zip(ours, exact, strict=True)]))
 
-    by_name = difference(arm.inverse_dynamics(q, qd, qdd, formulation=CLOSED), exact)
-    back = difference(arm.forward_dynamics(q, qd, exact, formulation=CLOSED), qdd)
+    by_name = relative_difference(arm.inverse_dynamics(q, qd, qdd, formulation=CLOSED), exact)
+    back = relative_difference(arm.forward_dynamics(q, qd, exact, formulation=CLOSED), qdd)
     findings = [
         claim("figure 1, eq. (5)", "moments of all links beyond a joint balance its torque", "closed form",
               f"as by recursion, to {rough(max(error(''), by_name))}", below(max(error(""), by_name), 1e-12)),
@@ -134,9 +134,9 @@ def _parted(arm: Robot, q: Array, qd: Array, qdd: Array) -> list[Finding]:
         R, P = frames[:, :3, :3], frames[:, :3, 3]
         by_joints = partial[k] @ qdd[k]
         for i, (_, wd, vC) in enumerate(_in_world(arm, R, P, qd[k], qdd[k])):
-            links.append(difference(by_joints[i, 3:] + R[i] @ steady[k, i, 0], wd))
-            links.append(difference(by_joints[i, :3] + R[i] @ steady[k, i, 2], vC))
-        torques.append(difference(steady_torques(arm, R, P, qd[k], steady[k]), exact[k] @ qd[k]))
+            links.append(relative_difference(by_joints[i, 3:] + R[i] @ steady[k, i, 0], wd))
+            links.append(relative_difference(by_joints[i, :3] + R[i] @ steady[k, i, 2], vC))
+        torques.append(relative_difference(steady_torques(arm, R, P, qd[k], steady[k]), exact[k] @ qd[k]))
     apart, off = max(links), max(torques)
     return [
         claim("eqs. (7), (8)", "C_eps and C_VC and a part linear in the joint accelerations are those of (6)", "sums",
@@ -251,7 +251,7 @@ def _load_as_force(arm: Robot, motion: trajectory.Trajectory) -> Part:
     q, qd, qdd = motion(np.linspace(0, 6, 61))
     empty, rest = without_load(arm), np.zeros_like(q)
     pulled = load_wrenches(arm, q)
-    still = difference(empty.inverse_dynamics(q, rest, rest, link_wrenches=pulled, formulation=CLOSED),
+    still = relative_difference(empty.inverse_dynamics(q, rest, rest, link_wrenches=pulled, formulation=CLOSED),
                        arm.gravity_torque(q))  # fmt: skip
     moving = empty.inverse_dynamics(q, qd, qdd, link_wrenches=pulled, formulation=CLOSED)
     inertia = np.abs(moving - arm.inverse_dynamics(q, qd, qdd)).max(axis=0)
@@ -428,7 +428,7 @@ def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
     """'Each torque is computed without regard to the others': it is, and this is what it costs."""
     state = [np.ascontiguousarray(x) for x in motion(np.linspace(0, 6, 10_000))]
     tau = arm.inverse_dynamics(*state)
-    error = max(difference(arm.joint_torque(j, *state), tau[:, j]) for j in range(1, 4))
+    error = max(relative_difference(arm.joint_torque(j, *state), tau[:, j]) for j in range(1, 4))
     alone = [operations_alone(6, j) for j in range(6)]
     closed, recursive = (operations("inverse_dynamics", f, 6) for f in (CLOSED, "cartesian_tensor"))
     first, last = (_nanoseconds(partial(arm.joint_torque, j, *state), len(tau)) for j in (0, 4))
@@ -481,7 +481,7 @@ def _pinocchio(arm: Robot, motion: trajectory.Trajectory) -> Finding:
     peer = Pinocchio(arm)
     states = motion(np.linspace(0, 6, 61))
     theirs = np.array([peer.inverse_dynamics(*state, np.zeros(6)) for state in zip(*states, strict=True)])
-    error = difference(arm.inverse_dynamics(*states, formulation=CLOSED), theirs)
+    error = relative_difference(arm.inverse_dynamics(*states, formulation=CLOSED), theirs)
     return claim(where, what, "verified", f"agree, to {rough(error)}", below(error, 1e-12), remark=STAND_IN)
 
 
@@ -570,7 +570,7 @@ def _cylinders(arm: Robot, motion: trajectory.Trajectory) -> Part:
     q = np.asarray(motion(np.linspace(*VIA_TIMES[::2], 61))[0])
     stroke, arms = strokes(arm, q)
     forces = by_stroke.gravity_torque(np.column_stack([q[:, UNDRIVEN_JOINTS], stroke]))[:, 2:]
-    off = difference(forces, arm.gravity_torque(q)[:, CYLINDER_JOINTS] / arms)
+    off = relative_difference(forces, arm.gravity_torque(q)[:, CYLINDER_JOINTS] / arms)
     swing, told = _closure_by_strokes(arm, by_stroke)
     findings = [
         claim("section 3", "forces of cylinders that hold the arm", "virtual work",

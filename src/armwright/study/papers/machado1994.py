@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 import armwright as aw
-from armwright.check.numbers import evaluated
+from armwright.check.evaluation import evaluate_function
 from armwright.graph import count
 from armwright.integrate import TaylorPolynomials, method
 from armwright.pages.report.plot import COLOURS, Curve, Plot
@@ -182,7 +182,7 @@ def equations_6(arm: Robot) -> list[Finding]:
     }
     found = []
     for k, (what, values) in enumerate(ours.items()):
-        printed = evaluated(lambda _, *state, k=k: runs.equation_6(*state)[k], arm, q, qd)
+        printed = evaluate_function(lambda _, *state, k=k: runs.equation_6(*state)[k], arm, q, qd)
         off = float(np.max(np.abs(printed - values)))
         found.append(claim("equation (6)", what, "the formula", f"apart by {off:.0e} at most", below(off, 1e-12)))
     return found

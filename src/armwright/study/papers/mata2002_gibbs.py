@@ -6,7 +6,7 @@ import numpy as np
 
 import armwright as aw
 from armwright.algebra import Array
-from armwright.check.numbers import difference
+from armwright.check.evaluation import relative_difference
 from armwright.formulations import Formulation, find_formulation
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_operations, degree, formula, products_and_sums
@@ -19,11 +19,11 @@ def gibbs(arm: Robot) -> list[Finding]:
     """Return findings on the Gibbs function, from which the paper derives its algorithms, in random states."""
     q, qd, qdd = np.random.default_rng(5).uniform(-1, 1, (3, RANDOM_STATES, arm.n))
     tau, D = arm.inverse_dynamics(q, qd, qdd, formulation=OURS), arm.mass_matrix(q, formulation=OURS)
-    gradient = difference(aw.compile(arm, "gibbs_gradient")(q, qd, qdd), tau)
-    matrix = difference(hessian(arm, q, qd), D)
+    gradient = relative_difference(aw.compile(arm, "gibbs_gradient")(q, qd, qdd), tau)
+    matrix = relative_difference(hessian(arm, q, qd), D)
     direct = find_formulation("mass_matrix", "gibbs_hessian")
     products, sums = formula(direct)
-    apart = difference(arm.mass_matrix(q, formulation=direct.name), D)
+    apart = relative_difference(arm.mass_matrix(q, formulation=direct.name), D)
     return [
         claim("Eq. (21)", "a simple algorithm of order n^3", "O(n^3)",
               f"{products} products, {sums} sums; the matrix of section 4.2, to {rough(apart)}",

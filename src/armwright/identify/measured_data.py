@@ -21,13 +21,13 @@ from armwright.arrays import checked_array
 from armwright.errors import InputError
 from armwright.files import write
 
-EVEN = 0.01
+MAX_STEP_VARIATION = 0.01
 """Steps between samples may differ by this part of their mean and still count as equal."""
 
-FEWEST = 16
+MIN_SAMPLES = 16
 """Samples below which there is nothing to differentiate."""
 
-CLEAR = 10.0
+SIGNAL_TO_NOISE = 10.0
 """A frequency counts as motion where its power is this many times the noise."""
 
 
@@ -130,11 +130,11 @@ def _finite(name: str, array: Array) -> Array:
 
 def _differentiated(t: Array, arrays: Mapping[str, Array], cutoff: float | None) -> Measurement:
     step, count = float(np.diff(t).mean()), len(t)
-    if count < FEWEST:
+    if count < MIN_SAMPLES:
         raise InputError(
-            f"{count} rows are too few to differentiate; expected {FEWEST} or more, or qd and qdd with them"
+            f"{count} rows are too few to differentiate; expected {MIN_SAMPLES} or more, or qd and qdd with them"
         )
-    if np.abs(np.diff(t) - step).max() > EVEN * step:
+    if np.abs(np.diff(t) - step).max() > MAX_STEP_VARIATION * step:
         raise InputError("the times are not evenly spaced, as filtering needs; resample the data, or give qd and qdd")
     if "qd" in arrays:
         smooth, edge, note = _smoothed(arrays["qd"], step, cutoff)
@@ -187,7 +187,7 @@ def automatic_cutoff(x: Array, step: float) -> float:
     power = power[1:] / np.sin(np.pi * frequency[1:, None] * step) ** 2  # of x itself: differences do not leak so far
     frequency = frequency[1:]
     floor = np.median(power[len(power) // 2 :], axis=0)
-    clear = (power > CLEAR * floor) & (floor > 0)
+    clear = (power > SIGNAL_TO_NOISE * floor) & (floor > 0)
     highest = frequency[np.flatnonzero(clear.any(axis=1))].max(initial=0.0)
     return float(min(max(2 * highest, 4 * frequency[0]), 0.5 / step))
 

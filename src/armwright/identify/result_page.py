@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from armwright.identify.vector import parameters
+from armwright.identify.parameter_vector import parameters
 from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.pages.report.run_page import joint_units
 
-MOST_POINTS = 1500
+MAX_CURVE_POINTS = 1500
 """Curves with more points are thinned: a screen has no more columns."""
 
-HEADS = ("joint", "residual rms", "of the torque", "correlation of neighbours", "noise")
+RESIDUAL_HEADS = ("joint", "residual rms", "of the torque", "correlation of neighbours", "noise")
 
 
 VALIDATION_HEADS = ("joint", "residual rms", "of the torque", "of the data of the fit", "by the robot as described")
@@ -22,7 +22,7 @@ VALIDATION_HEADS = ("joint", "residual rms", "of the torque", "of the data of th
 def page(found: Any, validation: Any = None) -> str:
     """The page of an `Identification`, with a `Validation` on other data if there is one."""
     data, robot = found.data, found.prior
-    every = max(1, -(-len(data) // MOST_POINTS))
+    every = max(1, -(-len(data) // MAX_CURVE_POINTS))
     plots = []
     for i, joint in enumerate(robot.joints):
         _, unit = joint_units(joint)
@@ -34,7 +34,10 @@ def page(found: Any, validation: Any = None) -> str:
             Curve("residual", t, (measured - model).tolist()),
         ]
         plots.append(Plot(f"{joint.name}: torque", "time, s", f"torque, {unit}", curves, height=300))
-    tables = [("Residuals", [HEADS, *residual_rows(found)]), ("Base parameters", [PARAMETER_HEADS, *rows(found)])]
+    tables = [
+        ("Residuals", [RESIDUAL_HEADS, *residual_rows(found)]),
+        ("Base parameters", [PARAMETER_HEADS, *rows(found)]),
+    ]
     if validation is not None:
         title = f"On data that did not go into it: {len(validation.data)} samples"
         tables.insert(0, (title, [VALIDATION_HEADS, *validation_rows(validation, robot)]))
@@ -76,8 +79,8 @@ def validation_rows(validation: Any, robot: Any) -> list[tuple[str, ...]]:
 
 
 PARAMETER_HEADS = ("name", "unit", "value", "standard deviation", "as described", "of the robot found", "the sum of")
-TURNING = {"viscous": "N m s", "coulomb": "N m", "armature": "kg m²"}
-SLIDING = {"viscous": "N s/m", "coulomb": "N", "armature": "kg"}
+ROTARY_UNITS = {"viscous": "N m s", "coulomb": "N m", "armature": "kg m²"}
+PRISMATIC_UNITS = {"viscous": "N s/m", "coulomb": "N", "armature": "kg"}
 
 
 def rows(found: Any) -> list[tuple[str, ...]]:
@@ -92,7 +95,7 @@ def rows(found: Any) -> list[tuple[str, ...]]:
 def _unit(name: str, robot: Any) -> str:
     """Of a parameter by its name; of a joint's, if all joints turn or all slide."""
     stem = name.rstrip("0123456789")
-    if stem in TURNING:
+    if stem in ROTARY_UNITS:
         kinds = {joint.prismatic for joint in robot.joints}
-        return "" if len(kinds) > 1 else (SLIDING if True in kinds else TURNING)[stem]
+        return "" if len(kinds) > 1 else (PRISMATIC_UNITS if True in kinds else ROTARY_UNITS)[stem]
     return "kg" if stem == "m" else "kg m" if stem.startswith("m") else "kg m²"

@@ -22,18 +22,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.identify.vector import BASIS, TEN, pseudo_inertia, ten_of
+from armwright.identify.parameter_vector import (
+    LINK_SIZE,
+    PSEUDO_INERTIA_BASIS,
+    parameters_of_pseudo_inertia,
+    pseudo_inertia,
+)
 
-LAST_WEIGHT = 1e-4
+MIN_BARRIER_WEIGHT = 1e-4
 """Together, bodies then miss what they could reach by less than a tenth of a standard deviation."""
 
-REDUCTION = 0.2
-HALVINGS = 5  # of the weight, to find the one that spends what may be spared
-MOST_STEPS = 60  # of Newton's method, for one weight
-DECREMENT = 1e-8
-SHORTEST = 1e-12  # step in the line search
+WEIGHT_REDUCTION = 0.2
+WEIGHT_HALVINGS = 5  # of the weight, to find the one that spends what may be spared
+MAX_NEWTON_STEPS = 60  # of Newton's method, for one weight
+MAX_DECREMENT = 1e-8
+MIN_LINE_STEP = 1e-12  # step in the line search
 WIDE, NARROW = 0.2, 0.05  # metres: radii of gyration of links of which nothing is known
-THIN = 0.02  # the least second moment of a body, relative to its largest
+MIN_MOMENT_RATIO = 0.02  # the least second moment of a body, relative to its largest
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class NearestBodies:
 
     def split(self, x: Array) -> tuple[Array, Array]:
         links = len(self.references)
-        return pseudo_inertia(x[: TEN * links].reshape(links, TEN)), x[TEN * links :]
+        return pseudo_inertia(x[: LINK_SIZE * links].reshape(links, LINK_SIZE)), x[LINK_SIZE * links :]
 
     def misfit(self, x: Array) -> float:
         """1/2 the sum of squares, in standard deviations."""
@@ -88,29 +93,31 @@ class NearestBodies:
         g = np.empty(len(G))
         for i, L in enumerate(np.linalg.cholesky(P)):
             rows, inverse = slice(16 * i, 16 * (i + 1)), np.linalg.inv(L)
-            G[rows, TEN * i : TEN * (i + 1)] = (inverse @ BASIS @ inverse.T).reshape(TEN, 16).T
+            G[rows, LINK_SIZE * i : LINK_SIZE * (i + 1)] = (
+                (inverse @ PSEUDO_INERTIA_BASIS @ inverse.T).reshape(LINK_SIZE, 16).T
+            )
             g[rows] = (L.T @ np.linalg.solve(self.references[i], L) - np.eye(4)).ravel()
-        G[16 * links + numbers, TEN * links + numbers] = 1 / positives
+        G[16 * links + numbers, LINK_SIZE * links + numbers] = 1 / positives
         g[16 * links :] = positives / self.positives - 1
         return G, g
 
 
-def nearest(problem: NearestBodies, spare: float = 0.0) -> Array:
+def nearest_bodies(problem: NearestBodies, spare: float = 0.0) -> Array:
     """The x that bodies and joints can have, nearest to what was measured.
 
     Where several fit it as well as the best but for `spare`, of the misfit, it is the one nearest to what was known.
     """
-    x = np.concatenate([ten_of(problem.references).ravel(), problem.positives])
-    weight = max(problem.misfit(x) / max(len(x), 1), LAST_WEIGHT)
+    x = np.concatenate([parameters_of_pseudo_inertia(problem.references).ravel(), problem.positives])
+    weight = max(problem.misfit(x) / max(len(x), 1), MIN_BARRIER_WEIGHT)
     way = [(weight, x := _minimum(problem, x, weight))]
-    while weight > LAST_WEIGHT:
-        weight = max(weight * REDUCTION, LAST_WEIGHT)
+    while weight > MIN_BARRIER_WEIGHT:
+        weight = max(weight * WEIGHT_REDUCTION, MIN_BARRIER_WEIGHT)
         way.append((weight, x := _minimum(problem, x, weight)))
     enough = problem.misfit(x) + spare
     near = next(k for k, (_, x) in enumerate(way) if problem.misfit(x) <= enough)
     weight, x = way[near]
     heavy = way[near - 1][0] if near else weight
-    for _ in range(HALVINGS if spare else 0):
+    for _ in range(WEIGHT_HALVINGS if spare else 0):
         between = np.sqrt(weight * heavy)
         found = _minimum(problem, x, between)
         if problem.misfit(found) <= enough:
@@ -125,20 +132,20 @@ def _minimum(problem: NearestBodies, x: Array, weight: float) -> Array:
         return problem.misfit(at) + weight * problem.divergence(at)
 
     value = total(x)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         step, fall = problem.newton(x, weight)
-        if fall <= DECREMENT * weight:
+        if fall <= MAX_DECREMENT * weight:
             break
         length = 1.0
         while (found := total(x + length * step)) > value - 0.1 * length * fall:
             length *= 0.5
-            if length < SHORTEST:
+            if length < MIN_LINE_STEP:
                 return x
         x, value = x + length * step, found
     return x
 
 
-def plausible(tens: Array) -> Array:
+def plausible_bodies(tens: Array) -> Array:
     """Pseudo-inertias (links, 4, 4) near those of the given links (links, 10), made positive definite if they are not.
 
     A link without mass gets some, and a body that is too thin in some direction, or not there at all, some width: the
@@ -155,7 +162,7 @@ def _thickened(ten: Array, some: float) -> Array:
     values, vectors = np.linalg.eigh(pseudo_inertia(ten)[:3, :3] - max(m, 0.0) * np.outer(com, com))
     if m <= 0:
         m = max(some, values.max() / WIDE**2)
-    values = np.maximum(values, THIN * max(values.max(), m * NARROW**2))
+    values = np.maximum(values, MIN_MOMENT_RATIO * max(values.max(), m * NARROW**2))
     P = np.zeros((4, 4))
     P[:3, :3] = vectors @ np.diag(values) @ vectors.T + m * np.outer(com, com)
     P[:3, 3] = P[3, :3] = m * com

@@ -23,11 +23,11 @@ FLOAT64 = np.dtype("float64")
 
 
 @lru_cache(maxsize=32)
-def compiled(robot: Description) -> Function:
+def compiled_regressor(robot: Description) -> Function:
     return compile_function(robot, "regressor")
 
 
-def sprung(robot: Description, q: Array) -> Array:
+def spring_torques(robot: Description, q: Array) -> Array:
     """The torques (k, n) of springs at positions (k, nq), which the regressor is without: they are no parameters."""
     mechanism = robot.mechanism()
     there = placed(mechanism, list(q.T))
@@ -41,10 +41,10 @@ def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -
     """
     if not isinstance(robot, Description):
         raise InputError(f"regressor got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    return compiled(robot)(q, qd, qdd)
+    return compiled_regressor(robot)(q, qd, qdd)
 
 
-def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+def uncompiled_regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """The same without a compiler, which is quicker for the first few hundred states."""
     given = {"q": (q, robot.nq), "qd": (qd, robot.n), "qdd": (qdd, robot.n)}
     arrays = {

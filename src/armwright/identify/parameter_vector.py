@@ -28,9 +28,9 @@ from armwright.model.records import JointModel, LinkModel
 from armwright.model.transforms import tensor, tensor_entries, triple
 from armwright.robot import Robot
 
-LINK = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
-JOINT = ("viscous", "coulomb", "armature")
-TEN, THREE = len(LINK), len(JOINT)
+LINK_PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+JOINT_PARAMETERS = ("viscous", "coulomb", "armature")
+LINK_SIZE, JOINT_SIZE = len(LINK_PARAMETERS), len(JOINT_PARAMETERS)
 
 
 def parameter_names(robot: Description | int) -> tuple[str, ...]:
@@ -44,8 +44,8 @@ def parameter_names(robot: Description | int) -> tuple[str, ...]:
         raise InputError(f"parameter_names got {robot!r}; expected a Robot, or how many links it has")
     else:
         links, joints = robot, list(range(robot))
-    of_links = [f"{name}{i + 1}" for i in range(links) for name in LINK]
-    return (*of_links, *(f"{name}{i + 1}" for i in joints for name in JOINT))
+    of_links = [f"{name}{i + 1}" for i in range(links) for name in LINK_PARAMETERS]
+    return (*of_links, *(f"{name}{i + 1}" for i in joints for name in JOINT_PARAMETERS))
 
 
 def parameters(robot: Description) -> Array:
@@ -53,37 +53,39 @@ def parameters(robot: Description) -> Array:
     if not isinstance(robot, Description):
         raise InputError(f"parameters got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     mechanism = robot.mechanism()
-    bodies, rubbing = (
+    bodies, friction_joints = (
         [mechanism.links[i] for i in mechanism.solid],
         [mechanism.joints[i] for i in mechanism.friction_joints],
     )
     links = [x for link in bodies for x in (link.mass, *link.moment, *link.origin_inertia)]
-    joints = [x for joint in rubbing for x in (joint.viscous, joint.coulomb, joint.armature)]
+    joints = [x for joint in friction_joints for x in (joint.viscous, joint.coulomb, joint.armature)]
     return np.array([*links, *joints], float)
 
 
 def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
     """The same robot with other parameters, and nothing in its hand: that is a part of the link that held it."""
-    n, rubbing = len(robot.links), robot.mechanism().friction_joints
-    size = TEN * n + THREE * len(rubbing)
+    n, friction_joints = len(robot.links), robot.mechanism().friction_joints
+    size = LINK_SIZE * n + JOINT_SIZE * len(friction_joints)
     vector = checked_array("values", values, (size,), np.dtype(float), "the parameters of `parameters(robot)`")
     if vector.ndim != 1 or not np.isfinite(vector).all():
         raise InputError(f"values of shape {vector.shape}: expected one vector of finite numbers")
-    links, joints = vector[: TEN * n].reshape(n, TEN), vector[TEN * n :].reshape(-1, THREE)
+    links, joints = vector[: LINK_SIZE * n].reshape(n, LINK_SIZE), vector[LINK_SIZE * n :].reshape(-1, JOINT_SIZE)
     rows = list(robot.rows)
-    for i, three in zip(rubbing, joints, strict=True):
+    for i, three in zip(friction_joints, joints, strict=True):
         rows[i] = _joint(rows[i], three)
     moving, following = split_followers(rows)
     return replace(
         robot,
-        links=tuple(_with_body(link, body(link.name, ten)) for link, ten in zip(robot.links, links, strict=True)),
+        links=tuple(
+            _with_body(link, link_of_parameters(link.name, ten)) for link, ten in zip(robot.links, links, strict=True)
+        ),
         joints=moving,
         followers=following,
         payload=None,
     )
 
 
-def body(name: str, ten: Array) -> LinkModel:
+def link_of_parameters(name: str, ten: Array) -> LinkModel:
     """A link by mass, centre of mass and centroidal inertia."""
     m, h, about_origin = float(ten[0]), ten[1:4], np.array(tensor(ten[4:]))
     if m == 0 and np.any(h):
@@ -106,7 +108,7 @@ def _joint(joint: JointModel, three: Array) -> JointModel:
 
 def _basis() -> Array:
     """The pseudo-inertia of a unit of each of the ten parameters, shape (10, 4, 4)."""
-    E = np.zeros((TEN, 4, 4))
+    E = np.zeros((LINK_SIZE, 4, 4))
     E[0, 3, 3] = 1
     for k in range(3):
         E[1 + k, k, 3] = E[1 + k, 3, k] = 1
@@ -117,15 +119,15 @@ def _basis() -> Array:
     return E
 
 
-BASIS = _basis()
+PSEUDO_INERTIA_BASIS = _basis()
 
 
 def pseudo_inertia(ten: Array) -> Array:
     """(..., 10) parameters as (..., 4, 4) matrices."""
-    return np.tensordot(ten, BASIS, axes=1)
+    return np.tensordot(ten, PSEUDO_INERTIA_BASIS, axes=1)
 
 
-def ten_of(pseudo: Array) -> Array:
+def parameters_of_pseudo_inertia(pseudo: Array) -> Array:
     """(..., 4, 4) pseudo-inertias as (..., 10) parameters."""
     second = pseudo[..., :3, :3]
     total = np.trace(second, axis1=-2, axis2=-1)
@@ -134,9 +136,9 @@ def ten_of(pseudo: Array) -> Array:
     return np.concatenate([pseudo[..., 3:, 3], pseudo[..., :3, 3], diagonal, products], axis=-1)
 
 
-def in_frame(transform: Array) -> Array:
+def frame_change(transform: Array) -> Array:
     """The matrix (10, 10) that takes the parameters of a body in one frame to those in another.
 
     `transform` is the first frame seen from the second.
     """
-    return ten_of(transform @ BASIS @ transform.T).T
+    return parameters_of_pseudo_inertia(transform @ PSEUDO_INERTIA_BASIS @ transform.T).T

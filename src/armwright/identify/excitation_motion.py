@@ -28,18 +28,18 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array, Scalar, cos, sin
 from armwright.arrays import whole_number
 from armwright.errors import InputError
-from armwright.identify.base import BaseParameters, base_parameters, random_states
-from armwright.identify.columns import regressor
-from armwright.identify.vector import parameters
+from armwright.identify.base_set import BaseParameters, base_parameters, random_states
+from armwright.identify.parameter_vector import parameters
+from armwright.identify.regressor_arrays import regressor
 from armwright.progress import progress_callback
 from armwright.robot import Robot
 from armwright.trajectory.argument_checks import numbers, one_per_joint, positive, seconds
 from armwright.trajectory.motion_base import OneFormula, Traced
 
-STEP = 1e-5  # of the differences, for coefficients of size one
-DENSE = 4001  # samples in which the peaks of the final motion are looked for
-MARGIN = 1 - 1e-9  # for rounding
-WORST = 1e12  # stands for the condition number of a motion that does not show everything
+DIFFERENCE_STEP = 1e-5  # of the differences, for coefficients of size one
+PEAK_SAMPLES = 4001  # samples in which the peaks of the final motion are looked for
+LIMIT_MARGIN = 1 - 1e-9  # for rounding
+MAX_CONDITION = 1e12  # stands for the condition number of a motion that does not show everything
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +74,7 @@ class Fourier(OneFormula):
 
 
 @dataclass(frozen=True)
-class Limits:
+class ExcitationLimits:
     """Lowest and highest position, and the largest speed and acceleration of every joint, each (n,)."""
 
     low: Array
@@ -83,9 +83,9 @@ class Limits:
     acceleration: Array
 
 
-def limits_of(
+def excitation_limits(
     robot: Robot, position: ArrayLike | None, velocity: ArrayLike, acceleration: ArrayLike, margin: float
-) -> Limits:
+) -> ExcitationLimits:
     if isinstance(margin, bool) or not isinstance(margin, Real) or not 0 <= margin < 0.5:
         raise InputError(f"margin = {margin!r}: expected a part of a joint's range, from 0 to below 0.5")
     low, high = _positions(robot, position, float(margin))
@@ -97,7 +97,7 @@ def limits_of(
     rates = {"velocity": velocity, "acceleration": acceleration}
     speed, growth = (_above_zero(name, rate, robot.n, "limits above zero") for name, rate in rates.items())
     fastest = np.minimum(speed, [(joint.max_velocity or math.inf) * (1 - margin) for joint in robot.joints])
-    return Limits(low, high, fastest, growth)
+    return ExcitationLimits(low, high, fastest, growth)
 
 
 def _positions(robot: Robot, position: ArrayLike | None, margin: float) -> Array:
@@ -142,10 +142,10 @@ def condition(
     W = base.columns(regressor(robot, q, qd, qdd)) / _noise(robot, noise)[:, None]
     W = W.reshape(-1, len(base))
     lengths = np.linalg.norm(W, axis=0)
-    if len(W) < len(base) or lengths.min() <= lengths.max() / WORST:
+    if len(W) < len(base) or lengths.min() <= lengths.max() / MAX_CONDITION:
         return math.inf
     singular = np.linalg.svd(np.linalg.qr(W / lengths, "r"), compute_uv=False)
-    return float(singular[0] / singular[-1]) if singular[-1] > singular[0] / WORST else math.inf
+    return float(singular[0] / singular[-1]) if singular[-1] > singular[0] / MAX_CONDITION else math.inf
 
 
 def _noise(robot: Robot, noise: ArrayLike | None) -> Array:
@@ -168,12 +168,12 @@ def _spectrum(W: Array) -> tuple[Array, Array, Array]:
 
 
 @dataclass(frozen=True)
-class Search:
+class ExcitationSearch:
     """What the optimiser asks for: shapes as coefficients x (..., n, 2 (harmonics - 1) + 1)."""
 
     robot: Robot
     base: BaseParameters
-    limits: Limits
+    limits: ExcitationLimits
     harmonics: int
     w: float
     weights: Array
@@ -210,7 +210,7 @@ class Search:
         needs = [(highest - lowest) / room]
         for rate, more, most in ((qd, hidden[1], self.limits.velocity), (qdd, hidden[2], self.limits.acceleration)):
             needs.append((np.abs(rate).max(-2) + more) / most)
-        scale = MARGIN / np.maximum(np.max(needs, axis=0), 1e-300)
+        scale = LIMIT_MARGIN / np.maximum(np.max(needs, axis=0), 1e-300)
         left = room - scale * (highest - lowest)
         centre = self.limits.low - scale * lowest + left * (0.5 + 0.5 * np.sin(x[..., -1]))
         return centre, sine * scale[..., None], cosine * scale[..., None]
@@ -244,7 +244,7 @@ class Search:
         By the eigenvalues of W^T W, which is quick and loses nothing that matters below 1e7.
         """
         values = [_spectrum(W)[1] for W in self._weighted(x)]
-        return np.array([0.5 * np.log(v[-1] / max(v[0], v[-1] / WORST)) for v in values])
+        return np.array([0.5 * np.log(v[-1] / max(v[0], v[-1] / MAX_CONDITION)) for v in values])
 
     def value_and_slope(self, flat: Array) -> tuple[float, Array]:
         """The same of one shape, with its derivatives by the coefficients.
@@ -252,11 +252,11 @@ class Search:
         W changes by differences, its extreme eigenvalues by perturbation: with W^T W v = d v for columns of unit
         length, the change of d is 2 (W v) (dW v), less what comes of bringing the columns to unit length again.
         """
-        steps = np.concatenate([np.zeros((1, flat.size)), STEP * np.eye(flat.size)])
+        steps = np.concatenate([np.zeros((1, flat.size)), DIFFERENCE_STEP * np.eye(flat.size)])
         W, *others = self._weighted((flat + steps).reshape(-1, *self.unknowns))
-        change = (np.array(others) - W) / STEP
+        change = (np.array(others) - W) / DIFFERENCE_STEP
         lengths, values, vectors = _spectrum(W)
-        ends, v = np.maximum(values[[0, -1]], values[-1] / WORST), vectors[:, [0, -1]]
+        ends, v = np.maximum(values[[0, -1]], values[-1] / MAX_CONDITION), vectors[:, [0, -1]]
         u = v / lengths[:, None]
         stretched = np.einsum("mrb,rb->mb", change, W) / lengths**2
         slopes = 2 * np.einsum("mrb,bk,rk->mk", change, u, W @ u, optimize=["einsum_path", (0, 1), (0, 1)])
@@ -266,7 +266,7 @@ class Search:
 
     def trajectory(self, x: Array, periods: int) -> Fourier:
         period = 2 * np.pi / self.w
-        centre, sine, cosine = self.coefficients(x, np.linspace(0, period, DENSE), period / (DENSE - 1))
+        centre, sine, cosine = self.coefficients(x, np.linspace(0, period, PEAK_SAMPLES), period / (PEAK_SAMPLES - 1))
         a, b = (tuple(map(tuple, part.tolist())) for part in (sine, cosine))
         return Fourier((0.0, periods * period), tuple(centre.tolist()), a, b, self.w)
 
@@ -309,9 +309,9 @@ def excitation(
         whole_number(name, number, smallest)
     _check_series(robot)
     base = base_parameters(robot, friction, rotors)
-    bounds = limits_of(robot, position, velocity, acceleration, margin)
+    bounds = excitation_limits(robot, position, velocity, acceleration, margin)
     rows = math.ceil(2 * len(base) / robot.n)  # for every column, twice
-    search = Search(robot, base, bounds, harmonics, w, _noise(robot, noise), max(12 * harmonics, rows))
+    search = ExcitationSearch(robot, base, bounds, harmonics, w, _noise(robot, noise), max(12 * harmonics, rows))
     best = _searched(search, starts, iterations, positive("budget", budget, "seconds"), seed)
     return search.trajectory(best, periods)
 
@@ -326,7 +326,7 @@ def _check_series(robot: Robot) -> None:
         )
 
 
-def _searched(search: Search, starts: int, iterations: int, budget: float, seed: int) -> Array:
+def _searched(search: ExcitationSearch, starts: int, iterations: int, budget: float, seed: int) -> Array:
     """The best of random shapes, improved."""
     from scipy.optimize import minimize  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Rows of a DH table in TOML as `written`: link data stay in the frame of their own row."""
+"""The numbers of a DH table in TOML as written: link data stay in the frame of their row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array, Symmetric
-from armwright.check.written import Angles, Body, DHRow, Hinge, Written
+from armwright.check.file_model import Angles, Body, DHRow, FileModel, Hinge
 from armwright.errors import ModelError
 from armwright.model.description import EARTH_GRAVITY
 from armwright.model.link_names import LinkNames, row_parents
@@ -20,11 +20,12 @@ from armwright.model.toml_lines import line_number, line_numbers, parse_toml
 from armwright.model.transforms import cos_sin
 from armwright.model.units import units_of
 
-DISTAL = ("standard", "saha")
-"""Conventions whose row i has its frame at the far end of link i."""
+DISTAL_CONVENTIONS = ("standard", "saha")
+"""Conventions with frame i at the distal end of link i."""
 
 
-def from_toml(data: bytes, file: str, default_name: str) -> Written:
+def toml_model(data: bytes, file: str, default_name: str) -> FileModel:
+    """Return the numbers of a TOML file."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -58,7 +59,7 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
     ]
     if top.get("loop"):  # in a loop a joint may have no motor
         hinges = [replace(hinge, effort=hinge.effort or None) for hinge in hinges]
-    return Written(
+    return FileModel(
         file=file,
         format="toml",
         name=whole.text("name", default_name),
@@ -70,7 +71,7 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
         convention=convention,
         rows=tuple(table) if serial else (),
         accept=whole.texts("accept"),
-        own_units=bool(units.named),
+        named_units=bool(units.named),
         data=data,
     )
 
@@ -90,7 +91,7 @@ def _row(row: Reader, convention: str) -> DHRow:
 
 
 def _base(top: Mapping[str, Any], file: str, lines: dict[Any, int]) -> Body | None:
-    """The body of a base that floats, which no repair reaches."""
+    """Return the body of a floating base, which cannot be repaired."""
     if top.get("floating") is not True or not isinstance(top.get("base_link"), Mapping):
         return None
     row = Reader({"name": "base_link", **top["base_link"]}, lambda _key: f"{file}: base_link")
@@ -109,7 +110,7 @@ def _base(top: Mapping[str, Any], file: str, lines: dict[Any, int]) -> Body | No
 
 
 def _tensor(row: Reader) -> tuple[Array | None, str]:
-    """The tensor of a body that is given by mass, centre and tensor, and how it is written."""
+    """Return the tensor of a body with mass, centre and tensor, and its notation; None for other bodies."""
     if not {"mass", "com", "inertia"} <= set(row.data) or "point_masses" in row.data:
         return None, ""
     tensor = np.asarray(row.data["inertia"])
@@ -120,8 +121,8 @@ def _tensor(row: Reader) -> tuple[Array | None, str]:
     return whole, form
 
 
-def other_end(rows: Sequence[DHRow], i: int, distal: bool) -> Array:
-    """The other joint of link i seen from the frame of row i: joint i if that frame is at the far end, else i + 1."""
+def other_joint(rows: Sequence[DHRow], i: int, distal: bool) -> Array:
+    """Return the other joint of link i in the frame of row i: joint i if that frame is distal, else i + 1."""
     if not distal:
         return _start(rows[i + 1]) if i + 1 < len(rows) else np.zeros(3)
     c, s = cos_sin(rows[i].alpha)
@@ -129,7 +130,7 @@ def other_end(rows: Sequence[DHRow], i: int, distal: bool) -> Array:
 
 
 def _start(row: DHRow) -> Array:
-    """Where the frame of a row is in that of its parent, if the joint moves nothing."""
+    """Return the origin of the frame of a row in that of its parent, at the zero of the joint."""
     (c, s), (cg, sg) = cos_sin(row.alpha), cos_sin(row.gamma)
     x, y, z = row.a, row.y - row.d * s, row.z + row.d * c
     return np.array([cg * x - sg * y, sg * x + cg * y, z], dtype=float)
@@ -138,21 +139,21 @@ def _start(row: DHRow) -> Array:
 def _body(
     row: Reader, i: int, table: Sequence[DHRow], parents: Sequence[int], convention: str, lines: dict[Any, int]
 ) -> Body | None:
-    """The body of a row that gives mass, centre and tensor; others are made of rods and points by armwright itself."""
+    """Return the body of a row with mass, centre and tensor; armwright computes those of rods and points."""
     tensor, form = _tensor(row)
     if tensor is None:
         return None
-    distal = convention in DISTAL
+    distal = convention in DISTAL_CONVENTIONS
     c, s = cos_sin(table[i].alpha) if distal else (1, 0)
-    ends = [other_end(table, i, distal)] if distal else [_start(table[k]) for k, on in enumerate(parents) if on == i]
-    turns = parents[i] < 0 and row.data.get("type") == "revolute"
+    ends = [other_joint(table, i, distal)] if distal else [_start(table[k]) for k, on in enumerate(parents) if on == i]
+    rotary = parents[i] < 0 and row.data.get("type") == "revolute"
     return Body(
         name=row.text("name", f"link{i + 1}"),
         mass=row.number("mass"),
         com=np.array(row.triple("com")),
         tensor=tensor,
         points=np.vstack([np.zeros(3), *ends]),
-        spin=np.array([0, s, c], dtype=float) if turns else None,
+        spin_axis=np.array([0, s, c], dtype=float) if rotary else None,
         place=i,
         form=form,
         line=lines.get(("link", i, "inertia")),
@@ -175,13 +176,13 @@ def _hinge(row: Reader, i: int, geometry: DHRow, parent: str, lines: dict[Any, i
         velocity=row.number("max_velocity") if "max_velocity" in row.data else None,
         viscous=row.number("viscous", 0.0),
         coulomb=row.number("coulomb", 0.0),
-        marks={"limit": i},
+        places={"limit": i},
         line=lines.get(("link", i, "limits"), lines.get(("link", i, None))),
     )
 
 
 def _angles(rows: Sequence[Mapping[str, Any]], lines: dict[Any, int]) -> Iterator[Angles]:
-    """Angles written as numbers in radians; "pi/2" and "90 deg" are exact."""
+    """Yield angles that are numbers in radians; "pi/2" and "90 deg" are exact."""
     for i, row in enumerate(rows):
         for key in ("alpha", "theta"):
             value = row.get(key)

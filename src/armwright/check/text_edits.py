@@ -1,4 +1,4 @@
-"""Replacing single values in a file, so that everything else of it, comments included, stays as it was."""
+"""Edits of single values in a file; everything else, comments included, stays byte for byte."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-from armwright.check.report import Edit
+from armwright.check.findings import Edit
 from armwright.errors import ModelError
 from armwright.model import toml_lines, xml
 
 _TAG = re.compile(rb"<[^\s/>]+(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 
 
-def edited(data: bytes, format_: str, edits: Iterable[Edit]) -> bytes:
-    """The file with the values replaced; the first of several edits of one value counts."""
-    wanted: dict[tuple[int, str], str] = {}
+def apply_edits(data: bytes, format_: str, edits: Iterable[Edit]) -> bytes:
+    """Return the file with the values replaced; the first of several edits of one value counts."""
+    values: dict[tuple[int, str], str] = {}
     for edit in edits:
-        wanted.setdefault((edit.place, edit.key), edit.text)
-    return _edited_toml(data, wanted) if format_ == "toml" else _edited_xml(data, wanted)
+        values.setdefault((edit.place, edit.key), edit.text)
+    return _edit_toml(data, values) if format_ == "toml" else _edit_xml(data, values)
 
 
-def _edited_xml(data: bytes, wanted: dict[tuple[int, str], str]) -> bytes:
+def _edit_xml(data: bytes, values: dict[tuple[int, str], str]) -> bytes:
     starts = _starts(data)
-    for (place, key), text in sorted(wanted.items(), reverse=True):  # from the end, as what is before stays in place
+    for (place, key), text in sorted(values.items(), reverse=True):  # from the end, so that earlier places stay valid
         tag = _TAG.match(data, starts[place])
         if tag is None:
             raise ModelError("the file cannot be edited in its encoding; save it as UTF-8")
@@ -35,7 +35,7 @@ def _edited_xml(data: bytes, wanted: dict[tuple[int, str], str]) -> bytes:
 
 
 def _starts(data: bytes) -> list[int]:
-    """Where each element starts, in the order of `xml.Element.walk`."""
+    """Return the start of each element in bytes, in the order of `xml.Element.walk`."""
     starts: list[int] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda *_: starts.append(parser.CurrentByteIndex)
@@ -55,8 +55,8 @@ def _with_attribute(tag: bytes, key: str, text: str) -> bytes:
     return re.sub(rb"\s*(/?>)$", lambda match: f' {key}="{text}"'.encode() + match[1], tag)
 
 
-def as_text(root: xml.Element) -> bytes:
-    """A document as text again, for elements that came out of a macro processor."""
+def xml_text(root: xml.Element) -> bytes:
+    """Return a document as text, for elements that a macro processor has made."""
     return "".join(_texts(root)).encode() + b"\n"
 
 
@@ -73,14 +73,14 @@ def _texts(element: xml.Element, indent: str = "") -> Iterator[str]:
     yield f"\n{indent}</{element.tag}>" if element.children else f"</{element.tag}>"
 
 
-def _edited_toml(data: bytes, wanted: dict[tuple[int, str], str]) -> bytes:
+def _edit_toml(data: bytes, values: dict[tuple[int, str], str]) -> bytes:
     text = data.decode("utf-8-sig")
     expected: Any = tomllib.loads(text)
     places = {(row, key): line for (table, row, key), line in toml_lines.line_numbers(text).items() if table == "link"}
     lines = text.split("\n")
-    for (row, key), value in sorted(wanted.items(), key=lambda item: places.get(item[0], 0), reverse=True):
+    for (row, key), value in sorted(values.items(), key=lambda item: places.get(item[0], 0), reverse=True):
         if (row, key) not in places:
-            raise ModelError(f"link {row + 1}: {key} is not on a line of its own; expected [[link]] tables")
+            raise ModelError(f"link {row + 1}: {key} does not start a line; expected [[link]] tables")
         first = places[row, key] - 1
         last = _end(lines, first)
         comment = lines[last].partition("#")
@@ -93,7 +93,7 @@ def _edited_toml(data: bytes, wanted: dict[tuple[int, str], str]) -> bytes:
 
 
 def _end(lines: list[str], first: int) -> int:
-    """The last line of the statement that begins there: the first at which it is complete."""
+    """Return the last line of the statement that begins there."""
     for last in range(first, len(lines)):
         try:
             tomllib.loads("\n".join(lines[first : last + 1]))

@@ -15,22 +15,22 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import InputError, unknown
-from armwright.identify.columns import as_written
-from armwright.identify.rules import by_rules
-from armwright.identify.vector import JOINT, parameter_names
+from armwright.identify.geometric_rules import base_by_rules
+from armwright.identify.parameter_vector import JOINT_PARAMETERS, parameter_names
+from armwright.identify.regressor_arrays import uncompiled_regressor
 from armwright.model.description import Description
 from armwright.names import PRINT_ROUNDING
 
-TOLERANCE = 1e-8
+QR_TOLERANCE = 1e-8
 """A column of unit length of which no more is left counts as a combination of others; rounding leaves some 1e-14."""
 
-ROUNDING = 1e-12
+COEFFICIENT_ROUNDING = 1e-12
 """A column this much smaller than the largest should be zero."""
 
-GROUPS = (("Izz", "Ixx", "Ixy", "Ixz", "Iyz", "mx", "my"), JOINT, ("mz", "m", "Iyy"))
+PREFERRED_GROUPS = (("Izz", "Ixx", "Ixy", "Ixz", "Iyz", "mx", "my"), JOINT_PARAMETERS, ("mz", "m", "Iyy"))
 """Columns are looked at in this order, base to tip in each group: the last are those the rules move inward."""
 
-METHODS = ("rules", "qr")
+BASE_METHODS = ("rules", "qr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,8 @@ def base_parameters(
     """
     if not isinstance(robot, Description):
         raise InputError(f"base_parameters got {type(robot).__name__}; expected a Robot")
-    if by not in METHODS:
-        raise unknown("way to base parameters", by, METHODS)
+    if by not in BASE_METHODS:
+        raise unknown("way to base parameters", by, BASE_METHODS)
     return _found(robot, bool(friction), bool(rotors), by if _has_rules(robot) else "qr")
 
 
@@ -101,9 +101,9 @@ def _has_rules(robot: Description) -> bool:
 @lru_cache(maxsize=64)
 def _found(robot: Description, friction: bool, rotors: bool, by: str) -> BaseParameters:
     if by == "qr":
-        kept, combination = by_qr(robot, friction, rotors)
+        kept, combination = base_by_qr(robot, friction, rotors)
     else:
-        kept, combination = by_rules(robot, friction, rotors)
+        kept, combination = base_by_rules(robot, friction, rotors)
     combination.flags.writeable = False
     return BaseParameters(parameter_names(robot), kept, combination)
 
@@ -118,11 +118,11 @@ def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array,
     return q, qd, qdd
 
 
-def by_qr(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[int, ...], Array]:
+def base_by_qr(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[int, ...], Array]:
     """The columns that stay, and the matrix of combinations, from random states."""
     n, names = len(robot.links), parameter_names(robot)
-    W = as_written(robot, *random_states(robot, 40 + 20 * n * n // robot.n)).reshape(-1, len(names))
-    kept = independent(W, [k for k in _preferred(names) if _wanted(names[k], friction, rotors)])
+    W = uncompiled_regressor(robot, *random_states(robot, 40 + 20 * n * n // robot.n)).reshape(-1, len(names))
+    kept = independent_columns(W, [k for k in _preferred(names) if _wanted(names[k], friction, rotors)])
     combination = np.zeros((len(kept), len(names)))
     known = [k for k, name in enumerate(names) if _wanted(name, friction, rotors)]
     found = np.linalg.lstsq(W[:, kept], W[:, known], rcond=None)[0]
@@ -140,11 +140,11 @@ def _preferred(names: tuple[str, ...]) -> list[int]:
     """Every column, the ones to keep first: by groups, then base to tip."""
     kinds = [name.rstrip("0123456789") for name in names]
     numbers = [int(name.removeprefix(kind)) for name, kind in zip(names, kinds, strict=True)]
-    groups = {kind: (g, k) for g, group in enumerate(GROUPS) for k, kind in enumerate(group)}
+    groups = {kind: (g, k) for g, group in enumerate(PREFERRED_GROUPS) for k, kind in enumerate(group)}
     return sorted(range(len(names)), key=lambda c: (groups[kinds[c]][0], numbers[c], groups[kinds[c]][1]))
 
 
-def independent(W: Array, order: list[int]) -> list[int]:
+def independent_columns(W: Array, order: list[int]) -> list[int]:
     """The columns that are no combination of those before them in the given order, sorted.
 
     Orthogonalised one by one, and twice, which is enough.
@@ -154,13 +154,13 @@ def independent(W: Array, order: list[int]) -> list[int]:
     kept = []
     for k in order:
         length = lengths[k]
-        if length <= ROUNDING * lengths.max():
+        if length <= COEFFICIENT_ROUNDING * lengths.max():
             continue
         rest = W[:, k] / length
         for _ in range(2):
             rest = rest - Q @ (Q.T @ rest)
         left = np.linalg.norm(rest)
-        if left > TOLERANCE:
+        if left > QR_TOLERANCE:
             kept.append(k)
             Q = np.column_stack([Q, rest / left])
     return sorted(kept)

@@ -1,4 +1,4 @@
-"""URDF elements, and trees of links from any reader, as `written`."""
+"""The numbers of a URDF document, or of a tree of links from another reader, as written."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.check.extents import Part, Skin
-from armwright.check.written import NOWHERE, Angles, Body, Hinge, Written
+from armwright.check.file_model import NOT_EDITABLE, Angles, Body, FileModel, Hinge
+from armwright.check.link_shapes import LinkShape, ShapeGroup
 from armwright.errors import ModelError
 from armwright.model import xml
 from armwright.model.meshes import MeshFolders
@@ -20,116 +20,121 @@ from armwright.model.refusal import OutsideFolder
 from armwright.model.tree import Tree
 from armwright.model.urdf_visuals import origin_of, scale_of
 
-BOUNDS = ("lower", "upper", "effort", "velocity")
-SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+LIMIT_KEYS = ("lower", "upper", "effort", "velocity")
+TENSOR_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 @dataclass(frozen=True)
-class Family:
-    """The joints of a tree by the link they hang on and by the link they carry, and the links that some joint moves."""
+class JointTree:
+    """The joints of a tree by parent link and by child link, and the links that some joint moves."""
 
-    below: dict[str, list[Hinge]]
-    above: dict[str, list[Hinge]]
+    by_parent: dict[str, list[Hinge]]
+    by_child: dict[str, list[Hinge]]
     moving: set[str]
 
     @classmethod
-    def of(cls, hinges: Sequence[Hinge]) -> Family:
-        below: dict[str, list[Hinge]] = {}
-        above: dict[str, list[Hinge]] = {}
+    def of(cls, hinges: Sequence[Hinge]) -> JointTree:
+        by_parent: dict[str, list[Hinge]] = {}
+        by_child: dict[str, list[Hinge]] = {}
         for hinge in hinges:
-            below.setdefault(hinge.parent, []).append(hinge)
-            above.setdefault(hinge.child, []).append(hinge)
+            by_parent.setdefault(hinge.parent, []).append(hinge)
+            by_child.setdefault(hinge.child, []).append(hinge)
         moving, reached = set(), [hinge.child for hinge in hinges if hinge.kind != "fixed"]
         while reached:
             if (link := reached.pop()) not in moving:
                 moving.add(link)
-                reached += [hinge.child for hinge in below.get(link, ())]
-        return cls(below, above, moving)
+                reached += [hinge.child for hinge in by_parent.get(link, ())]
+        return cls(by_parent, by_child, moving)
 
-    def about(self, link: str, solids: Sequence[Part] = ()) -> dict[str, Any]:
-        """What its joints and solids say about a link."""
-        before, behind = self.above.get(link, ()), [hinge.placement[:3, 3] for hinge in self.below.get(link, ())]
+    def body_fields(self, link: str, solids: Sequence[LinkShape] = ()) -> dict[str, Any]:
+        """Return the fields of a body that follow from its joints and solids."""
+        before, after = self.by_child.get(link, ()), [hinge.placement[:3, 3] for hinge in self.by_parent.get(link, ())]
         return {
-            "points": np.vstack([np.zeros(3), *behind, *(solid.corners for solid in solids)]),
-            "stem": max((hinge.length for hinge in before), default=0.0),
-            "spin": self._spin(before),
+            "points": np.vstack([np.zeros(3), *after, *(solid.corners for solid in solids)]),
+            "parent_distance": max((hinge.length for hinge in before), default=0.0),
+            "spin_axis": self._spin_axis(before),
             "moves": link in self.moving,
             "welded": any(hinge.kind == "fixed" for hinge in before),
         }
 
-    def _spin(self, before: Sequence[Hinge]) -> Array | None:
-        """The axis of a link that turns on something that stands still."""
+    def _spin_axis(self, before: Sequence[Hinge]) -> Array | None:
+        """Return the axis of a link that rotates on a fixed one, or None."""
         for hinge in before:
-            if hinge.turns and hinge.parent not in self.moving:
+            if hinge.rotary and hinge.parent not in self.moving:
                 length = np.linalg.norm(hinge.axis)
                 return hinge.axis / length if length else None
         return None
 
 
-def from_urdf(root: xml.Element, data: bytes, packages: Mapping[str, str | Path] | None = None) -> Written:
-    """A URDF document. It need not be a good one: what is missing or reversed is for the checks to tell."""
+def urdf_model(root: xml.Element, data: bytes, packages: Mapping[str, str | Path] | None = None) -> FileModel:
+    """Return the numbers of a URDF document, which may be faulty: the checks report what is missing or reversed."""
     if root.tag != "robot":
         root.fail(f"<{root.tag}> is not a URDF robot; expected <robot> as the outermost element")
     packages = packages or {}
     places = {id(element): i for i, element in enumerate(root.walk())}
     hinges = tuple(_hinge(element, places) for element in root.all("joint"))
-    family = Family.of(hinges)
-    files, covered = MeshFolders.around(root.file, packages), _covered(root, hinges)
-    bodies = tuple(_body(element, family, places, files, covered) for element in root.all("link"))
+    joints = JointTree.of(hinges)
+    files, composite = MeshFolders.around(root.file, packages), _composite_links(root, hinges)
+    bodies = tuple(_body(element, joints, places, files, composite) for element in root.all("link"))
     angles = tuple(_angles(root, places))
     name = root.attributes.get("name", "robot") or "robot"
-    return Written(root.file, "urdf", name, bodies, hinges, angles, data=data, packages=packages)
+    return FileModel(root.file, "urdf", name, bodies, hinges, angles, data=data, packages=packages)
 
 
-def from_tree(tree: Tree, format_: str) -> Written:
-    """What is left of a file after its own reader: nothing of it can be repaired, everything physical be checked."""
+def tree_model(tree: Tree, format_: str) -> FileModel:
+    """Return the numbers of a tree that a reader has made: they can be checked and not repaired."""
     hinges = tuple(Hinge(**vars(joint)) for joint in tree.joints)
-    family = Family.of(hinges)
+    joints = JointTree.of(hinges)
     bodies = tuple(
-        Body(link.name, link.mass, np.array(link.com), np.array(link.inertia), **family.about(link.name))
+        Body(link.name, link.mass, np.array(link.com), np.array(link.inertia), **joints.body_fields(link.name))
         for link in tree.links.values()
     )
-    return Written(tree.file or tree.name, format_, tree.name, bodies, hinges, gravity=tree.gravity)
+    return FileModel(tree.file or tree.name, format_, tree.name, bodies, hinges, gravity=tree.gravity)
 
 
-def _body(element: xml.Element, family: Family, places: dict[int, int], files: MeshFolders, covered: set[str]) -> Body:
-    """Solids for contact come first, as they are the cruder and the more often uniform ones."""
+def _body(
+    element: xml.Element, tree: JointTree, places: dict[int, int], files: MeshFolders, composite: set[str]
+) -> Body:
+    """Return the body of a link; its collision solids come first, as they are more often of one density."""
     name = element.text_of("name")
-    skins = [Skin(tuple(_parts(element.all(tag), files))) for tag in ("collision", "visual")]
-    solids = tuple(part for skin in skins for part in skin.parts if part.solid)
-    common = family.about(name, solids) | {"solids": solids, "skins": () if name in covered else tuple(skins)}
+    groups = [ShapeGroup(tuple(_parts(element.all(tag), files))) for tag in ("collision", "visual")]
+    solids = tuple(shape for group in groups for shape in group.shapes if shape.solid)
+    common = tree.body_fields(name, solids) | {
+        "solids": solids,
+        "shape_groups": () if name in composite else tuple(groups),
+    }
     inertial = element.one("inertial")
     if inertial is None:
         return Body(name, 0.0, np.zeros(3), np.zeros((3, 3)), given=False, line=element.line, **common)
     pose, six = origin_of(inertial), inertial.one("inertia")
-    xx, xy, xz, yy, yz, zz = (six.number(key, 0.0) if six else 0.0 for key in SIX)
+    xx, xy, xz, yy, yz, zz = (six.number(key, 0.0) if six else 0.0 for key in TENSOR_KEYS)
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    place = places[id(six)] if six else NOWHERE
+    place = places[id(six)] if six else NOT_EDITABLE
     mass, line = inertial.need("mass").number("value"), (six or inertial).line
-    return Body(name, mass, pose[:3, 3], tensor, turn=pose[:3, :3], place=place, form="xml", line=line, **common)
+    return Body(name, mass, pose[:3, 3], tensor, rotation=pose[:3, :3], place=place, form="xml", line=line, **common)
 
 
-def _covered(root: xml.Element, hinges: Sequence[Hinge]) -> set[str]:
-    """Links that do not weigh what they show: others are welded to them that have shapes and no mass of their own."""
+def _composite_links(root: xml.Element, hinges: Sequence[Hinge]) -> set[str]:
+    """Return links whose mass may include that of others: shapes without a mass are welded to them."""
     shown = [link for link in root.all("link") if link.all("visual") or link.all("collision")]
-    bare = {link.text_of("name") for link in shown if not link.all("inertial")}
-    return {hinge.parent for hinge in hinges if hinge.kind == "fixed" and hinge.child in bare}
+    massless = {link.text_of("name") for link in shown if not link.all("inertial")}
+    return {hinge.parent for hinge in hinges if hinge.kind == "fixed" and hinge.child in massless}
 
 
-def _parts(shown: list[xml.Element], files: MeshFolders) -> Iterator[Part]:
+def _parts(shown: list[xml.Element], files: MeshFolders) -> Iterator[LinkShape]:
     for part in shown:
         for shape in (child for geometry in part.all("geometry") for child in geometry.children):
             if shape.tag == "mesh":
                 name = shape.attributes.get("filename", "")
-                yield Part("mesh", np.array(scale_of(shape)), origin_of(part), _mesh(name, files), name)
+                yield LinkShape("mesh", np.array(scale_of(shape)), origin_of(part), _mesh(name, files), name)
             elif (sides := _sides(shape)) is not None:
-                yield Part(shape.tag, sides, origin_of(part))
+                yield LinkShape(shape.tag, sides, origin_of(part))
             else:
-                yield Part("", np.zeros(3), origin_of(part))
+                yield LinkShape("", np.zeros(3), origin_of(part))
 
 
 def _mesh(name: str, files: MeshFolders) -> Path | None:
-    """The file of a mesh, if it may be read."""
+    """Return the file of a mesh if it may be read."""
     try:
         return files.find(files.kept(name))
     except (OutsideFolder, ModelError):
@@ -149,7 +154,7 @@ def _sides(shape: xml.Element) -> Array | None:
 
 def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
     axis, limit, dynamics, mimic = (element.one(tag) for tag in ("axis", "limit", "dynamics", "mimic"))
-    bounds = {key: limit.number(key) for key in BOUNDS if key in limit.attributes} if limit else {}
+    bounds = {key: limit.number(key) for key in LIMIT_KEYS if key in limit.attributes} if limit else {}
     kind = element.text_of("type")
     limited = kind != "continuous" and bounds.keys() & {"lower", "upper"}
     return Hinge(
@@ -165,13 +170,13 @@ def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
         mimic=Mimic.of(mimic) if mimic else None,
-        marks={child.tag: places[id(child)] for child in (axis, limit) if child is not None},
+        places={child.tag: places[id(child)] for child in (axis, limit) if child is not None},
         line=element.line,
     )
 
 
 def _angles(root: xml.Element, places: dict[int, int]) -> Iterator[Angles]:
-    """The rpy of joints and of centres of mass; those of meshes and shapes move nothing."""
+    """Yield the rpy of joints and of inertial frames; those of shapes affect no motion."""
     owners = [(joint, joint) for joint in root.all("joint")]
     owners += [(link, inertial) for link in root.all("link") for inertial in link.all("inertial")]
     for owner, element in owners:

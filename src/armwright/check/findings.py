@@ -1,4 +1,4 @@
-"""What a check says: findings about a file, and proofs that its numbers can be computed with."""
+"""The result of a check: findings about a file, and proofs that its numbers are consistent."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ FILE_KINDS = {
     "asymmetric inertia": "a 3x3 tensor whose mirrored entries differ",
     "axis length": "an axis that is not of unit length, or of none",
     "DH convention": "a table that looks like another convention's",
-    "exchanged moments": "Ixx, Iyy or Izz that seem to stand in each other's place",
+    "exchanged moments": "Ixx, Iyy or Izz that seem to be exchanged",
     "flipped products": "products of inertia with the other sign, as SolidWorks prints them",
     "inertia about the origin": "a tensor about the link frame's origin in place of the centre of mass",
-    "meshes not found": "meshes that are not where the file says, so that less can be said",
-    "missing limits": "a joint without limits where the format wants them",
-    "parallel axis twice": "a tensor from which the parallel-axis term was taken once too often",
+    "meshes not found": "meshes that are missing, so that fewer mistakes can be found",
+    "missing limits": "a joint without limits in a format that requires them",
+    "parallel axis twice": "a tensor from which the parallel-axis term was subtracted twice",
     "turned tensor": "a body stretched across its link, not along it",
     "visuals": "shapes or materials that cannot be read or count twice, or meshes outside of the model's folder",
-    "held back": "a joint that goes less far than its own limits say, because of one that follows it",
-    "locked": "a joint beside the chain that stands locked",
-    "tip": "other links that the chain could end in",
-    "not loaded": "a file that no chain could be taken from",
+    "held back": "a joint whose range or speed is reduced by the limits of a follower",
+    "locked": "a joint outside of the chain that is locked",
+    "tip": "other links at which the chain could end",
+    "not loaded": "a file from which no chain could be loaded",
     "not proved": "a proof that failed",
 }
 """Kinds of findings that only a file can have, each with its meaning."""
@@ -41,7 +41,7 @@ def finding_kinds() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Edit:
-    """A value to write anew: in which element (or TOML table, counted from 0), under which key, as which text."""
+    """A new value in a file: the index of the element (or TOML table), the key and the text."""
 
     place: int
     key: str
@@ -50,10 +50,10 @@ class Edit:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong or odd, and the edits that repair it where that needs no guess.
+    """One fault or doubt, and the edits that repair it if that needs no guess.
 
-    `about` are the links and joints that a finding about more than one of them concerns; `by_length` says that a tensor
-    was judged by the size of its link.
+    `about` lists the links and joints of a finding about several; `by_length` marks a tensor that was judged by
+    the size of its link.
     """
 
     severity: str
@@ -67,16 +67,18 @@ class Finding:
 
     @classmethod
     def of(cls, problem: Problem, line: int | None = None, edits: tuple[Edit, ...] = ()) -> Finding:
-        """What a rule of the book found, at its line."""
+        """Return the finding of a problem that a rule has found, at its line."""
         return cls(
             problem.severity, problem.kind, problem.where, problem.text, line, edits, problem.about, problem.by_length
         )
 
     @property
     def fixable(self) -> bool:
+        """It can be repaired without a guess."""
         return bool(self.edits)
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values, for JSON."""
         keys = ("severity", "kind", "where", "line", "text", "fixable")
         return {key: getattr(self, key) for key in keys} | {"about": list(self.about)}
 
@@ -86,7 +88,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Proof:
-    """Something that must hold for every good model; `holds` is None where it could not be tried."""
+    """A property of every good model; `holds` is None if it could not be tested."""
 
     name: str
     holds: bool | None
@@ -95,12 +97,13 @@ class Proof:
     allowed: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the proof as plain values, for JSON."""
         return {key: getattr(self, key) for key in ("name", "holds", "value", "allowed", "text")}
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """Everything there is to say about a file. `links` and `joints` are what was looked at."""
+    """All findings about a file, and the proofs. `links` and `joints` are those that were examined."""
 
     file: str
     robot: str
@@ -115,11 +118,11 @@ class Report:
     def __str__(self) -> str:
         parts = [f"{self.file}: {self.robot}, {len(self.links)} links, {len(self.joints)} joints"]
         if self.findings:
-            parts[0] += f"\n{columns(('where', '', 'kind', 'line', 'what'), self._found)}"
+            parts[0] += f"\n{text_table(('where', '', 'kind', 'line', 'what'), self._found)}"
         if self.fine:
             parts.append(f"fine: {', '.join(self.fine)}")
         if self.proofs:
-            parts.append(columns(("proof", "", "how"), self._proved))
+            parts.append(text_table(("proof", "", "how"), self._proved))
         return "\n\n".join([*parts, self.summary])
 
     def _repr_html_(self) -> str:
@@ -130,33 +133,36 @@ class Report:
 
     @property
     def _found(self) -> list[tuple[str, ...]]:
-        """The findings as rows of a table."""
+        """Findings as rows of a table."""
         return [(f.where, f.severity, f.kind, str(f.line or ""), f.text) for f in self.findings]
 
     @property
     def _proved(self) -> list[tuple[str, ...]]:
-        return [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
+        return [(proof.name, PROOF_VERDICTS[proof.holds], proof.text) for proof in self.proofs]
 
     def of(self, severity: str) -> tuple[Finding, ...]:
+        """Return the findings of a severity."""
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
     @property
     def ok(self) -> bool:
-        """Nothing is wrong or suspicious."""
+        """There is no error and no warning."""
         return not self.of("error") and not self.of("warning")
 
     @property
     def fine(self) -> tuple[str, ...]:
-        """The links and joints nothing was found about."""
+        """Links and joints without findings."""
         reported = {name for finding in self.findings for name in (finding.where, *finding.about)}
         return tuple(name for name in (*self.links, *self.joints) if name not in reported)
 
     @property
     def summary(self) -> str:
+        """Numbers of errors, warnings and notes in a few words."""
         counts = [(len(self.of(severity)), severity) for severity in SEVERITIES]
         return ", ".join(f"{n} {word}{'s' if n > 1 else ''}" for n, word in counts if n) or "nothing found"
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain values, for JSON."""
         return {
             "file": self.file,
             "robot": self.robot,
@@ -168,10 +174,11 @@ class Report:
         }
 
     def to_json(self) -> str:
+        """Return the report as JSON."""
         return json.dumps(self.as_dict(), indent=2, allow_nan=False)
 
     def to_html(self, path: str | Path) -> Path:
-        """Write a page with the findings, link by link, and the proofs."""
+        """Write a page with the findings, link by link, and the proofs; return its path."""
         title = f"{self.robot}: {self.summary}"
         counts = f"{len(self.links)} links, {len(self.joints)} joints"
         fine = f"\nFine: {', '.join(map(shown, self.fine))}" if self.fine else ""
@@ -179,23 +186,23 @@ class Report:
             [("Findings", [("where", "how bad", "kind", "line", "what"), *self._found])] if self.findings else []
         )
         tables += [("Proofs", [("proof", "verdict", "how"), *self._proved])] if self.proofs else []
-        return write(path, figures(title, f"{shown(self.file)}: {counts}{fine}", [], tables, "check", TONES))
+        return write(path, figures(title, f"{shown(self.file)}: {counts}{fine}", [], tables, "check", PAGE_TONES))
 
 
-HOLDS = {True: "holds", False: "fails", None: "not tried"}
-TONES = {"error": "bad", "warning": "fair", "note": "none", "holds": "good", "fails": "bad", "not tried": "none"}
-"""What severities and verdicts look like on a page."""
+PROOF_VERDICTS = {True: "holds", False: "fails", None: "not tried"}
+PAGE_TONES = {"error": "bad", "warning": "fair", "note": "none", "holds": "good", "fails": "bad", "not tried": "none"}
+"""Colours of severities and verdicts on a page."""
 
 
-def softened(finding: Finding, accept: Iterable[str]) -> Finding:
-    """A finding the author knows of is a note."""
+def with_accepted(finding: Finding, accept: Iterable[str]) -> Finding:
+    """Return the finding, as a note if `accept` lists it."""
     if finding.severity == "note" or not accepted(finding.kind, finding.where, accept):
         return finding
     return replace(finding, severity="note", text=f"{finding.text} (accepted)")
 
 
-def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Heads and rows one below the other, two blanks between columns."""
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return heads and rows as a text table with two blanks between columns."""
     lines = [heads, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
     return "\n".join(

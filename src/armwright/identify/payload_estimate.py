@@ -17,18 +17,18 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked_array
 from armwright.errors import InputError, ModelWarning
-from armwright.identify.base import independent
-from armwright.identify.columns import regressor, sprung
-from armwright.identify.consistent import NearestBodies, nearest, plausible
-from armwright.identify.vector import LINK, TEN, body, in_frame, parameters
+from armwright.identify.base_set import independent_columns
+from armwright.identify.parameter_vector import LINK_PARAMETERS, LINK_SIZE, frame_change, link_of_parameters, parameters
+from armwright.identify.physical_consistency import NearestBodies, nearest_bodies, plausible_bodies
+from armwright.identify.regressor_arrays import regressor, spring_torques
 from armwright.model.records import LinkModel
 from armwright.robot import Robot
 
-ROUNDS = 5
-DIFFERENCE = 1e-6  # relative step for the spread of centre of mass and tensor
-FEWEST = 8  # states, and twice as many torques as numbers: with fewer the standard deviations are too small
-SURE = 2.0  # standard deviations at least for a number to be different from zero
-RANK = 1e-12  # of the eigenvalues of the correlations: below, it is rounding
+WEIGHTING_ROUNDS = 5
+DIFFERENCE_STEP = 1e-6  # relative step for the spread of centre of mass and tensor
+MIN_STATES = 8  # states, and twice as many torques as numbers: with fewer the standard deviations are too small
+SIGNIFICANT_DEVIATIONS = 2.0  # standard deviations at least for a number to be different from zero
+EIGENVALUE_ROUNDING = 1e-12  # of the eigenvalues of the correlations: below, it is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class PayloadEstimate:
     def _deviations(self) -> Array:
         """Of mass, centre of mass and the nine entries of the tensor, to first order."""
         size = np.maximum(np.abs(self.ten), np.sqrt(np.nan_to_num(np.diagonal(self.covariance))))
-        steps = DIFFERENCE * np.where(size > 0, size, 1.0)
+        steps = DIFFERENCE_STEP * np.where(size > 0, size, 1.0)
         slopes = [(_body_numbers(self.ten + h) - _body_numbers(self.ten - h)) / 2 for h in np.diag(steps)]
         J = np.array(slopes).T / steps
         variance = np.einsum("ij,jk,ik->i", J, np.nan_to_num(self.covariance), J)
@@ -99,12 +99,12 @@ class PayloadEstimate:
 
     @property
     def remark(self) -> str:
-        if self.mass < -SURE * self.mass_deviation:
+        if self.mass < -SIGNIFICANT_DEVIATIONS * self.mass_deviation:
             return (
                 f"a mass of {self.mass:.3g} +- {self.mass_deviation:.1g} kg is that of no body: signs, units, another "
                 "robot, or a model that is off (tau_without= does without it)"
             )
-        if not self.mass > SURE * self.mass_deviation:
+        if not self.mass > SIGNIFICANT_DEVIATIONS * self.mass_deviation:
             return f"{self.mass:.2g} +- {self.mass_deviation:.1g} kg may as well be nothing"
         if not self.possible:
             return f"no body has these numbers; the nearest one is {self.departure:.1f} standard deviations away"
@@ -113,9 +113,9 @@ class PayloadEstimate:
     @property
     def possible(self) -> bool:
         """The true body is some sqrt(count) standard deviations away; they are less sure the fewer states there are."""
-        count = TEN - len(self.unseen)
-        most = (count + 4 * math.sqrt(2 * count)) * (1 + FEWEST / self.states)
-        return self.mass >= -SURE * self.mass_deviation and self.departure**2 <= most
+        count = LINK_SIZE - len(self.unseen)
+        most = (count + 4 * math.sqrt(2 * count)) * (1 + MIN_STATES / self.states)
+        return self.mass >= -SIGNIFICANT_DEVIATIONS * self.mass_deviation and self.departure**2 <= most
 
     @property
     def departure(self) -> float:
@@ -125,19 +125,19 @@ class PayloadEstimate:
     @cached_property
     def _problem(self) -> NearestBodies:
         """In the directions that were seen: numbers known to rounding only have no say."""
-        seen = np.array([name not in self.unseen for name in LINK])
+        seen = np.array([name not in self.unseen for name in LINK_PARAMETERS])
         deviations = np.sqrt(np.diagonal(self.covariance)[seen])
         values, vectors = np.linalg.eigh(self.covariance[np.ix_(seen, seen)] / np.outer(deviations, deviations))
-        R = (vectors / np.sqrt(np.maximum(values, RANK * values.max()))).T / deviations
+        R = (vectors / np.sqrt(np.maximum(values, EIGENVALUE_ROUNDING * values.max()))).T / deviations
         known = np.where(seen, self.ten, 0.0)
-        return NearestBodies(R @ np.eye(TEN)[seen], R @ known[seen], plausible(known[None]), np.empty(0))
+        return NearestBodies(R @ np.eye(LINK_SIZE)[seen], R @ known[seen], plausible_bodies(known[None]), np.empty(0))
 
     @cached_property
     def _nearest(self) -> Array:
         try:
-            found = nearest(self._problem)
+            found = nearest_bodies(self._problem)
         except np.linalg.LinAlgError:
-            found = np.full(TEN, np.nan)
+            found = np.full(LINK_SIZE, np.nan)
         if not np.isfinite(found).all():
             raise InputError(f"no body is near to {self.mass:.3g} kg with {self.com.tolist()}; expected other torques")
         return found
@@ -145,9 +145,9 @@ class PayloadEstimate:
     @cached_property
     def body(self) -> LinkModel:
         """The body nearest to what was measured: its tensor is one that a body can have."""
-        if self.mass < -SURE * self.mass_deviation:
+        if self.mass < -SIGNIFICANT_DEVIATIONS * self.mass_deviation:
             raise InputError(f"there is no body to hold: {self.remark}")
-        return body("payload", self._nearest)
+        return link_of_parameters("payload", self._nearest)
 
     @property
     def robot(self) -> Robot:
@@ -159,7 +159,7 @@ def _body_numbers(ten: Array) -> Array:
     """Mass, centre of mass and the nine entries of the central tensor."""
     if ten[0] == 0:
         return np.concatenate([ten[:1], np.zeros(12)])
-    found = body("payload", ten)
+    found = link_of_parameters("payload", ten)
     return np.concatenate([[found.mass], found.com, np.ravel(found.inertia)])
 
 
@@ -184,10 +184,12 @@ def estimate_payload(
         raise InputError(f"numbers of rows differ: {counts}; expected a row of each for every state")
     empty = robot.without_payload()
     Y = regressor(empty, arrays["q"], arrays["qd"], arrays["qdd"])
-    before = arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty) + sprung(empty, arrays["q"])
+    before = (
+        arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty) + spring_torques(empty, arrays["q"])
+    )
     hand = robot.tool_frame
-    holding = Y[..., TEN * hand.link : TEN * (hand.link + 1)]
-    W = holding @ in_frame(np.array(hand.pose))
+    holding = Y[..., LINK_SIZE * hand.link : LINK_SIZE * (hand.link + 1)]
+    W = holding @ frame_change(np.array(hand.pose))
     size = float(np.sqrt(np.mean(arrays["tau"] ** 2 + before**2)))
     found = _fitted(empty, W, arrays["tau"] - before, size)
     if found.remark:
@@ -208,10 +210,10 @@ def _fitted(robot: Robot, W: Array, tau: Array, size: float) -> PayloadEstimate:
     `size` is that of the torques that were subtracted from each other: what is left below its rounding means nothing.
     """
     n = robot.n
-    seen = independent(W.reshape(-1, TEN), list(range(TEN)))
+    seen = independent_columns(W.reshape(-1, LINK_SIZE), list(range(LINK_SIZE)))
     if 0 not in seen:
         raise InputError(f"no torque of {robot.name} depends on what it holds in these states; expected others")
-    fewest = max(FEWEST, math.ceil(2 * len(seen) / n))
+    fewest = max(MIN_STATES, math.ceil(2 * len(seen) / n))
     if len(tau) < fewest:
         raise InputError(
             f"{len(tau)} rows with {tau.size} torques for {len(seen)} numbers of the payload; expected at least "
@@ -220,7 +222,7 @@ def _fitted(robot: Robot, W: Array, tau: Array, size: float) -> PayloadEstimate:
     sizes = np.sqrt((tau**2).mean(axis=0))
     least = 1e-12 * max(float(sizes.max()), size, 1e-3)
     noise = np.full(n, max(float(sizes.max()), least))
-    for _ in range(ROUNDS):
+    for _ in range(WEIGHTING_ROUNDS):
         A = (W[..., seen] / noise[:, None]).reshape(-1, len(seen))
         lengths = np.linalg.norm(A, axis=0)
         Q, R = np.linalg.qr(A / lengths)
@@ -229,8 +231,8 @@ def _fitted(robot: Robot, W: Array, tau: Array, size: float) -> PayloadEstimate:
         freedom = len(tau) - np.sum((Q * Q).reshape(len(tau), n, -1), axis=(0, 2))
         noise = np.maximum(np.sqrt((left**2).sum(axis=0) / np.maximum(freedom, 1.0)), least)
     inverse = np.linalg.inv(R) / lengths[:, None]
-    ten, covariance = np.zeros(TEN), np.full((TEN, TEN), np.nan)
+    ten, covariance = np.zeros(LINK_SIZE), np.full((LINK_SIZE, LINK_SIZE), np.nan)
     ten[seen] = values
     covariance[np.ix_(seen, seen)] = inverse @ inverse.T
-    unseen = tuple(LINK[k] for k in range(TEN) if k not in seen)
+    unseen = tuple(LINK_PARAMETERS[k] for k in range(LINK_SIZE) if k not in seen)
     return PayloadEstimate(robot, ten, covariance, noise, unseen, len(tau))

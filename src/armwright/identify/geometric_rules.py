@@ -29,17 +29,17 @@ import numpy as np
 from armwright.algebra import ZERO, Array, Scalar, Symmetric, Vector
 from armwright.formulations.composite_body import CompositeBody, to_parent
 from armwright.formulations.parts.spatial import Screw
-from armwright.identify.vector import JOINT, LINK, TEN, THREE
+from armwright.identify.parameter_vector import JOINT_PARAMETERS, JOINT_SIZE, LINK_PARAMETERS, LINK_SIZE
 from armwright.mechanism import AnyLink, Joint, Mechanism, MomentLink
 from armwright.model.description import Description
 from armwright.trace.regroup import regrouped
 
-PARALLEL = 1e-9
+PARALLEL_TOLERANCE = 1e-9
 """Axes count as parallel, square or crossing if they miss it by no more than this (radians, metres)."""
 
 
 @dataclass(frozen=True)
-class Layout:
+class JointGeometry:
     """Axes and origins of all joints with the robot at zero, in frame 0. Links are counted from 0.
 
     r1, r2   the first revolute joint, and the first whose axis is not parallel to it; n where there is none
@@ -53,7 +53,7 @@ class Layout:
     r2: int
 
     @classmethod
-    def of(cls, mechanism: Mechanism) -> Layout:
+    def of(cls, mechanism: Mechanism) -> JointGeometry:
         R, o = np.eye(3), np.zeros(3)
         rotations, origins = [], []
         for joint in mechanism.joints:
@@ -106,39 +106,44 @@ class Layout:
         return float((crossing - self.origins[i]) @ self.z(i))
 
     def _on_axis(self, point: Array, k: int) -> bool:
-        return bool(np.linalg.norm(np.cross(point - self.origins[k], self.z(k))) <= PARALLEL)
+        return bool(np.linalg.norm(np.cross(point - self.origins[k], self.z(k))) <= PARALLEL_TOLERANCE)
 
 
 def _parallel(u: Array, v: Array) -> bool:
     """Also if one of them is zero."""
-    return bool(np.linalg.norm(np.cross(u, v)) <= PARALLEL * np.linalg.norm(u) * np.linalg.norm(v))
+    return bool(np.linalg.norm(np.cross(u, v)) <= PARALLEL_TOLERANCE * np.linalg.norm(u) * np.linalg.norm(v))
 
 
 def _square(u: Array, v: Array) -> bool:
-    return bool(abs(u @ v) <= PARALLEL * np.linalg.norm(u) * np.linalg.norm(v))
+    return bool(abs(u @ v) <= PARALLEL_TOLERANCE * np.linalg.norm(u) * np.linalg.norm(v))
 
 
-def by_rules(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[int, ...], Array]:
+def base_by_rules(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[int, ...], Array]:
     """The columns that stay, and the matrix of combinations."""
     n = robot.n
-    forms = np.eye((TEN + THREE) * n)
-    mechanism = replace(robot.mechanism(), links=tuple(_link(forms[TEN * i : TEN * (i + 1)]) for i in range(n)))
-    layout = Layout.of(mechanism)
-    actuators = forms[TEN * n :].reshape(n, THREE, -1).copy()
+    forms = np.eye((LINK_SIZE + JOINT_SIZE) * n)
+    mechanism = replace(
+        robot.mechanism(), links=tuple(_link(forms[LINK_SIZE * i : LINK_SIZE * (i + 1)]) for i in range(n))
+    )
+    layout = JointGeometry.of(mechanism)
+    actuators = forms[LINK_SIZE * n :].reshape(n, JOINT_SIZE, -1).copy()
     mechanism = regrouped(mechanism)
     for _ in range(sum(joint.prismatic for joint in mechanism.joints)):  # a link may hand on what it was just handed
         mechanism = regrouped(replace(mechanism, links=_handed_inward(layout, mechanism.links, actuators, rotors)))
     rows: dict[int, Scalar] = {}
     for i, link in enumerate(mechanism.links):
-        rows |= {TEN * i + LINK.index(name): form for name, form in _counting(layout, i, link, rotors).items()}
+        rows |= {
+            LINK_SIZE * i + LINK_PARAMETERS.index(name): form
+            for name, form in _counting(layout, i, link, rotors).items()
+        }
     for i in range(n):
-        row = {kind: TEN * n + THREE * i + k for k, kind in enumerate(JOINT)}
+        row = {kind: LINK_SIZE * n + JOINT_SIZE * i + k for k, kind in enumerate(JOINT_PARAMETERS)}
         if friction:
-            rows |= {row[kind]: actuators[i, JOINT.index(kind)] for kind in ("viscous", "coulomb")}
+            rows |= {row[kind]: actuators[i, JOINT_PARAMETERS.index(kind)] for kind in ("viscous", "coulomb")}
         if rotors:
-            inertia = TEN * i + LINK.index("Izz")
+            inertia = LINK_SIZE * i + LINK_PARAMETERS.index("Izz")
             where = inertia if _rotor_acts_as_inertia(layout, i) else row["armature"]
-            rows[where] = rows.get(where, 0) + actuators[i, JOINT.index("armature")]
+            rows[where] = rows.get(where, 0) + actuators[i, JOINT_PARAMETERS.index("armature")]
     kept = tuple(sorted(rows))
     combination = np.array([rows[k] for k in kept])
     return kept, np.where(np.abs(combination) < 1e-14, 0.0, combination)  # what rounding left of a zero
@@ -148,7 +153,9 @@ def _link(ten: Array) -> MomentLink:
     return MomentLink(ten[0], Vector(*ten[1:4]), Symmetric(*ten[4:]))
 
 
-def _handed_inward(layout: Layout, links: tuple[AnyLink, ...], actuators: Array, rotors: bool) -> tuple[AnyLink, ...]:
+def _handed_inward(
+    layout: JointGeometry, links: tuple[AnyLink, ...], actuators: Array, rotors: bool
+) -> tuple[AnyLink, ...]:
     """The links after each that slides has given to the one before it what does not depend on its sliding.
 
     A mass that acts like its rotor is added to that row of `actuators`.
@@ -159,7 +166,7 @@ def _handed_inward(layout: Layout, links: tuple[AnyLink, ...], actuators: Array,
         mass: Scalar = link.mass if apart else 0
         moment = link.moment if layout.slides_along(i) else ZERO
         if apart:
-            actuators[i, JOINT.index("armature")] += mass
+            actuators[i, JOINT_PARAMETERS.index("armature")] += mass
         if i:
             joint, inner = layout.joints[i], left[i - 1]
             given = to_parent(CompositeBody(mass, moment, _NO_TENSOR), Screw(joint.rotation(0), joint.a, joint.d))
@@ -171,7 +178,7 @@ def _handed_inward(layout: Layout, links: tuple[AnyLink, ...], actuators: Array,
 _NO_TENSOR = Symmetric(0, 0, 0, 0, 0, 0)
 
 
-def _counting(layout: Layout, i: int, link: AnyLink, rotors: bool) -> dict[str, Scalar]:
+def _counting(layout: JointGeometry, i: int, link: AnyLink, rotors: bool) -> dict[str, Scalar]:
     """What is left of a link and has an effect."""
     if layout.joints[i].prismatic:
         mass = {} if rotors and layout.slides_apart(i) else {"m": link.mass}
@@ -186,7 +193,7 @@ def _counting(layout: Layout, i: int, link: AnyLink, rotors: bool) -> dict[str, 
     return moment | {"Ixx": J.xx, "Izz": J.zz, "Ixy": J.xy, "Ixz": J.xz, "Iyz": J.yz}
 
 
-def _sliding_moment(layout: Layout, i: int, h: Vector) -> dict[str, Scalar]:
+def _sliding_moment(layout: JointGeometry, i: int, h: Vector) -> dict[str, Scalar]:
     """The first moment of a sliding link: all of it from r2 on, before that what is square to a."""
     named = dict(zip(("mx", "my", "mz"), h, strict=True))
     if i >= layout.r2:
@@ -199,5 +206,5 @@ def _sliding_moment(layout: Layout, i: int, h: Vector) -> dict[str, Scalar]:
     return {name: form - named[dropped] * (a[k] / a[most]) for k, (name, form) in enumerate(named.items()) if k != most}
 
 
-def _rotor_acts_as_inertia(layout: Layout, i: int) -> bool:
+def _rotor_acts_as_inertia(layout: JointGeometry, i: int) -> bool:
     return i == layout.r1 or (i == layout.r2 and _square(layout.z(i), layout.a))
