@@ -450,7 +450,7 @@ BROKEN = np.stack([EYE, np.diag([1.0, 1, 1, 2])])
         (lambda: PUMA.inverse_kinematics(EYE, seed=-1), "seed = -1: expected a whole number, 0 or more"),
         (lambda: PUMA.jacobian(np.zeros(6), "tol"), "unknown frame of puma560: 'tol'. Did you mean 'tool'.*Known: .*tool"),
         (lambda: PUMA.jacobian(np.zeros(6), axes="tool"), "unknown axes 'tool'.*Known: world, frame"),
-        (lambda: PUMA.jacobian(np.zeros(6), "tip", axes="frame"), "says in which axes already"),
+        (lambda: PUMA.jacobian(np.zeros(6), "tip", axes="frame"), "already names the axes"),
         (lambda: PUMA.jacobian_derivative(np.zeros(6), np.zeros(6), ["tip"]), "unknown frame"),
         (lambda: PUMA.jacobian([0, 0]), r"q has shape \(2,\)"),
         (lambda: PUMA.forward_kinematics([np.nan] * 6), r"q\[0\] is nan"),
