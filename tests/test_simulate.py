@@ -20,6 +20,7 @@ from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.simulation import Run, events, simulate, simulate_batch, torques_along
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.stiff_friction import method_for
+from armwright.torque.law import Reference
 
 PUMA = aw.load("puma560")
 ARM = aw.random_robot(4, 3, prismatic=0.25)
@@ -141,7 +142,7 @@ class InPython(torque.Law):
         return self.law.rates(at)
 
     @property
-    def reference(self) -> torque.Reference | None:
+    def reference(self) -> Reference | None:
         return self.law.reference
 
     @property

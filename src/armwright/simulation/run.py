@@ -138,8 +138,10 @@ class Run:
 
     @cached_property
     def places(self) -> Array:
-        """The position of every freedom (k, n): its entry of q; of a joint with a quaternion the position, and the rotation
-        vector from where it is at zero."""
+        """The position of every freedom (k, n): its entry of q.
+
+        Of a joint with a quaternion these are its position, and the rotation vector from zero.
+        """
         robot = self.robot
         if not robot.balls:
             return self.q

@@ -59,7 +59,7 @@ Gradients: TypeAlias = ArrayLike | Callable[[Array, Array], tuple[ArrayLike, Arr
 
 
 class StepCode(NamedTuple):
-    """The kernels of a step: of q, qd, tau, what is held and the plan; and back, of the gradient before the plan, too."""
+    """The kernels of a step and of its gradient, the runtime parameters they are given, and the plan of the step."""
 
     step: Kernel
     back: Callable[[], Kernel]
