@@ -14,7 +14,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import unknown
 from armwright.integrate import methods
-from armwright.study.work_precision import ACCURACIES
+from armwright.study.work_precision import WORK_ACCURACIES
 
 
 def run(*arguments: str, code: int = 0) -> str:
@@ -313,7 +313,7 @@ def test_what_the_system_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
 def test_integrators_names_a_method_for_each_accuracy_that_takes_no_less_time_the_finer_it_is(tmp_path: Path) -> None:
     words = ["integrators", "rr", "--duration", "0.05", "--json", "-o", str(tmp_path / "page.html")]
     found = json.loads(CliRunner().invoke(app, words).stdout)
-    assert [row["error"] for row in found["best"]] == list(ACCURACIES)
+    assert [row["error"] for row in found["best"]] == list(WORK_ACCURACIES)
     known = [row for row in found["best"] if row["method"] is not None]
     assert len(known) > 4
     assert [row["seconds"] for row in known] == sorted(row["seconds"] for row in known)

@@ -28,7 +28,7 @@ from armwright.backends.interface import Backend, Kernel
 from armwright.backends.mass_matrix_kernel import MassMatrixKernel
 from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
-from armwright.formulations.problem import ChainSweep
+from armwright.formulations.problem import LoopForm
 from armwright.mechanism import Wrench
 from armwright.model.description import Description
 from armwright.model.loop_positions import open_loop
@@ -164,7 +164,7 @@ def _unfolded(columns: Any, shape: tuple[int, ...]) -> Any:
     return columns.T.reshape(*shape, states).transpose(axes)
 
 
-def loop_kernel(backend: Backend, loop: ChainSweep, subject: EvaluatedProblem, loads: tuple[str, ...]) -> Kernel:
+def loop_kernel(backend: Backend, loop: LoopForm, subject: EvaluatedProblem, loads: tuple[str, ...]) -> Kernel:
     """Return the kernel of a chain loop; without gravity for the mass matrix."""
     robot, dtype = subject.robot, subject.dtype.name
     check_solvable(subject.problem, robot)

@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
     max_depth: int | None = None
 
 
-class ChainSweep(NamedTuple):
+class LoopForm(NamedTuple):
     """The loop for chains too long for straight code, by name of its sweeps in `trace.chain_loops`.
 
     With `columns`, each column is the torque of a unit acceleration, at rest and without gravity.
@@ -80,7 +80,7 @@ class Problem:
     candidates: tuple[Candidate, ...] = ()
     wrenches: bool = False
     solves_mass_matrix: bool = False
-    chain_sweep: ChainSweep | None = None
+    chain_sweep: LoopForm | None = None
     max_unrolled_joints: int | None = None
     indexed: str = ""
     of_frame: bool = False
@@ -107,7 +107,7 @@ _FORWARD = (
     Candidate("articulated_body", "inertia"),
 )
 _SLOPES = (Candidate("composite_body", "inertia"), Candidate("traced", "euler", FEW_JOINTS))
-_BY_INVERSE = ChainSweep("inverse_dynamics", "cartesian_tensor")
+_BY_INVERSE = LoopForm("inverse_dynamics", "cartesian_tensor")
 
 _TABLE = (
     Problem(
@@ -117,11 +117,11 @@ _TABLE = (
     Problem(
         "mass_matrix", ("q",), ("n", "n"), adapters.matrix, "composite_body",
         (Candidate("composite_body", "inertia"), Candidate("gibbs_appell", "inertia")),
-        chain_sweep=ChainSweep("inverse_dynamics", "composite_body", columns=True), about="M(q), rotors included",
+        chain_sweep=LoopForm("inverse_dynamics", "composite_body", columns=True), about="M(q), rotors included",
     ),
     Problem(
         "forward_dynamics", ("q", "qd", "tau"), ("n",), adapters.accelerations, "articulated_body", _FORWARD,
-        wrenches=True, solves_mass_matrix=True, chain_sweep=ChainSweep("forward_dynamics", "articulated_body"),
+        wrenches=True, solves_mass_matrix=True, chain_sweep=LoopForm("forward_dynamics", "articulated_body"),
         about="the accelerations that torques produce",
     ),
     Problem(
