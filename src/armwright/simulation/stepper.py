@@ -130,7 +130,7 @@ def stepper(
 
 
 class Stepper:
-    """A robot that is stepped from outside. The code of a robot is the same for every dt and every number of substeps."""
+    """A robot that is stepped from outside. Its code is the same for every dt and number of substeps."""
 
     def __init__(
         self,
