@@ -226,7 +226,7 @@ def test_a_worker_hands_on_what_is_wrong_and_computes_the_next(study: aw.Study) 
 def test_workers_and_threads_are_not_both_asked_for(study: aw.Study, tmp_path: Path) -> None:
     for how, message in (
         ({"workers": 2, "cluster": "tls://host:1"}, "expected one of them"),
-        ({"workers": 2, "threads": 2}, "threads= is of this process"),
+        ({"workers": 2, "threads": 2}, "threads= has no effect with workers="),
         ({"workers": 0}, "workers = 0"),
     ):
         with pytest.raises(InputError, match=message):
@@ -290,7 +290,7 @@ def test_a_cluster_that_asks_nobody_for_a_certificate_is_warned_of(
     monkeypatch.setattr("armwright.sweep.cluster.CLUSTER_TIMEOUT", 2)
     pytest.importorskip("distributed")
     with (
-        pytest.warns(ClusterWarning, match="whoever can reach it"),
+        pytest.warns(ClusterWarning, match="anyone who can reach it"),
         pytest.raises(InputError, match="no Dask cluster answers"),
     ):
         compute_study(study, tmp_path / "none", cluster="tcp://127.0.0.1:9")
