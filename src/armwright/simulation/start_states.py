@@ -9,7 +9,7 @@ from armwright.algebra import Array
 from armwright.arrays import numbers
 from armwright.errors import InputError
 from armwright.function import compile as compile_function
-from armwright.kinematics import OPEN, fits
+from armwright.kinematics import LOOP_TOLERANCE, loops_closed
 from armwright.model.unit_vectors import checked_unit_vectors
 from armwright.robot import Robot
 from armwright.simulation.plan import Plan, reference_states
@@ -51,10 +51,10 @@ def _check_closed(robot: Robot, q0: Array) -> None:
     if all(loop.dependent for loop in robot.loops):
         return
     gap = float(np.abs(robot.loop_errors(q0)).max())
-    if gap <= OPEN:
+    if gap <= LOOP_TOLERANCE:
         return
     jacobian = compile_function(robot, "loop_jacobian")
-    if not all(fits(robot.loop_errors, jacobian, at) for at in q0.reshape(-1, robot.nq)):
+    if not all(loops_closed(robot.loop_errors, jacobian, at) for at in q0.reshape(-1, robot.nq)):
         raise InputError(
             f"the loops of {robot.name} are open by {gap:.2g} m or rad at q0; expected a closed start, such as "
             "robot.closed(q0, qd0) gives"
