@@ -51,23 +51,23 @@ static void __syncwarp()
     pthread_barrier_wait(&of_warp[threadIdx.x / 32]);
 }
 
-// What goes through a gate, which counts the bytes that are still to come.
+// A barrier counts the bytes that it still expects.
 static int unbalanced;
 
-static void open(unsigned long long *gate, unsigned bytes)
+static void expect(unsigned long long *barrier, unsigned bytes)
 {
-    *gate = bytes;
+    *barrier = bytes;
 }
 
-template <class T> static void fetch(T *to, const T *from, unsigned bytes, unsigned long long *gate)
+template <class T> static void fetch(T *to, const T *from, unsigned bytes, unsigned long long *barrier)
 {
     memcpy(to, from, bytes);
-    *gate -= bytes;
+    *barrier -= bytes;
 }
 
-static void wait(unsigned long long *gate)
+static void wait(unsigned long long *barrier)
 {
-    unbalanced |= *gate != 0;
+    unbalanced |= *barrier != 0;
 }
 
 template <class T> static void deliver(T *to, const T *from, unsigned bytes)

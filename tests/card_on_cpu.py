@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import tempfile
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -80,7 +77,7 @@ class Kernel:
     num_regs, local_size_bytes, max_dynamic_shared_size_bytes = 100, 0, 48 << 10
 
     def __init__(self, text: str, name: str) -> None:
-        self._run = _compiled(text) if name == "run" else None
+        self._run = compiled(text) if name == "run" else None
 
     def __call__(self, grid: Any, block: Any, given: tuple[np.ndarray], shared_mem: int = 0) -> None:
         (call,) = given
@@ -88,12 +85,6 @@ class Kernel:
         kind: Any = type("Call", (ctypes.Structure,), {"_fields_": fields})
         if self._run is not None:
             self._run(kind.from_buffer_copy(call.tobytes()))
-
-
-@cache
-def _compiled(text: str) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        return compiled(text, Path(folder))
 
 
 def far(value: Any, dtype: Any = None, order: str = "K") -> Far:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from on_cpu import compiled
 
-from armwright.backends.cuda.codegen import rollout
+from armwright.backends.cuda.kernels import rollout
 from armwright.backends.interface import Backend, HostRollout
 from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop
 
@@ -37,15 +34,9 @@ class Travelling(HostRollout):
 
     def run(self, fields: Any, rollouts: int, threads: int = 1) -> None:
         further = {"marked": np.zeros(rollouts, np.uint8), "any": np.zeros(1, np.uint32)}
-        _known(self.source)(
+        compiled(self.source)(
             rollout.call({**fields, **further}, rollouts, self.per_rollout, lambda array: array.ctypes.data)
         )
-
-
-@cache
-def _known(text: str) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        return compiled(text, Path(folder))
 
 
 BACKEND = Backend(kernel=InterpretedKernel, loop=InterpretedLoop, rollout=Travelling)

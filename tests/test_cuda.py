@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.backends.cuda.host import transpose_launcher
 from armwright.backends.cuda.host.device import cupy
-from armwright.backends.cuda.kernels import transpose
 from armwright.errors import ArmwrightError
 from armwright.robot import random_tree
 
@@ -106,7 +106,7 @@ def test_rows_too_long_for_shared_memory(dtype: str) -> None:
     function, rng = aw.compile(g1, "mass_matrix", target="cuda", dtype=dtype), np.random.default_rng(1)
     q = (g1.neutral + np.pad(rng.uniform(-1, 1, (6001, g1.n - 6)), ((0, 0), (7, 0)))).astype(dtype)
     rows, columns = function(cp.asarray(q)), function(cp.asarray(q, order="F"))
-    assert rows.nbytes > transpose.LEAST
+    assert rows.nbytes > transpose_launcher.MIN_BYTES
     assert (rows == columns).all()
     q[5000, 20] = np.nan
     with pytest.raises(ArmwrightError, match="5000"):
@@ -126,7 +126,7 @@ def test_long_chains_go_along_their_joints(
 ) -> None:
     """Rows, if they are many, side by side."""
     if many:
-        monkeypatch.setattr(transpose, "LEAST", 0)
+        monkeypatch.setattr(transpose_launcher, "MIN_BYTES", 0)
     function, host = aw.compile(LONG, problem, target="cuda", dtype=dtype), given(LONG, problem, 70, dtype)
     there = [cp.asarray(x) for x in host]
     meant = aw.compile(LONG, problem, target="python")(*(x.astype(float) for x in host))

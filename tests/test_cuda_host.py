@@ -13,12 +13,11 @@ from card_on_cpu import Far, card, far  # noqa: F401  (card is a fixture)
 from on_cpu import needs_compiler
 
 import armwright as aw
-from armwright.backends.cuda import backend
-from armwright.backends.cuda.backend import Looped, Straight
-from armwright.backends.cuda.codegen import chain_sweep
-from armwright.backends.cuda.host import device
-from armwright.backends.cuda.kernels import kernel, launch_limits, soa_kernel, transpose
-from armwright.backends.cuda.kernels.kernel import ANY, ROW, SIDE, Layout
+from armwright.backends.cuda.host import chain_launcher, device, program_launcher, transpose_launcher
+from armwright.backends.cuda.host.chain_launcher import ChainLauncher
+from armwright.backends.cuda.host.program_launcher import ProgramLauncher
+from armwright.backends.cuda.kernels import chain_sweep, kernel, launch_limits, soa_kernel, transpose
+from armwright.backends.cuda.kernels.kernel import AOS, SOA, STRIDED, KernelLayout
 from armwright.backends.interpreter import InterpretedKernel
 from armwright.errors import ArmwrightError
 from armwright.graph.angles import written_out
@@ -61,7 +60,7 @@ def lying(how: str, states: int, entries: int, dtype: str) -> Far:
     return far(np.zeros((states, entries), dtype), order="F" if how == "side" else "C")
 
 
-def layout_of(made: Straight, arguments: str, out: str, states: int = 4) -> Layout:
+def layout_of(made: ProgramLauncher, arguments: str, out: str, states: int = 4) -> KernelLayout:
     hows, dtype = arguments.split(", "), made.dtype.name
     given = [lying(how, states, n, dtype) for how, n in zip(hows, made.sizes, strict=True)]
     return made.layout(given, lying(out, states, made.shape[0], dtype))
@@ -70,49 +69,51 @@ def layout_of(made: Straight, arguments: str, out: str, states: int = 4) -> Layo
 # Which kernel it is
 
 LAYOUTS = [
-    ("rows, rows", "rows", 4, Layout((ROW, ROW), ROW, pairs=True, bulk=True), Layout((ROW, ROW), ROW, bulk=True)),
-    ("rows, same", "rows", 5, Layout((ROW, ANY), ROW, pairs=True, bulk=True), Layout((ROW, ANY), ROW, bulk=True)),
-    ("rows, off", "rows", 4, Layout((ROW, ANY), ROW, pairs=True, bulk=True), Layout((ROW, ANY), ROW, bulk=True)),
-    ("rows, rows", "apart", 4, Layout((ROW, ROW), ANY), Layout((ROW, ROW), ANY)),
-    ("side, side", "rows", 4, Layout((ANY, ANY), ROW), Layout((ANY, ANY), ROW)),
-    ("rows, rows", "side", 4, Layout((ROW, ROW), ANY), Layout((ROW, ROW), ANY)),
-    ("apart, off", "off", 4, Layout((ANY, ANY), ANY), Layout((ANY, ANY), ANY)),
-    ("rows, rows", "rows", 1, Layout((ANY, ANY), ANY), Layout((ANY, ANY), ANY)),
-    ("side, side", "side", 4, Layout((SIDE, SIDE), SIDE, pairs=True), Layout((SIDE, SIDE), SIDE)),
-    ("side, wider", "side", 4, Layout((SIDE, SIDE), SIDE, pairs=True), Layout((SIDE, SIDE), SIDE)),
-    ("side, same", "side", 4, Layout((SIDE, ANY), SIDE, pairs=True), Layout((SIDE, ANY), SIDE)),
-    ("side, apart", "side", 4, Layout((ANY, ANY), ANY), Layout((ANY, ANY), ANY)),
-    ("side, side", "side", 5, Layout((ANY, ANY), ANY), Layout((SIDE, SIDE), SIDE)),
-    ("side, side", "side off", 4, Layout((ANY, ANY), ANY), Layout((SIDE, SIDE), SIDE)),
-    ("side off, side", "side", 4, Layout((ANY, ANY), ANY), Layout((SIDE, SIDE), SIDE)),
+    ("rows, rows", "rows", 4, KernelLayout((AOS, AOS), AOS, two_states=True, bulk=True), KernelLayout((AOS, AOS), AOS, bulk=True)),
+    ("rows, same", "rows", 5, KernelLayout((AOS, STRIDED), AOS, two_states=True, bulk=True), KernelLayout((AOS, STRIDED), AOS, bulk=True)),
+    ("rows, off", "rows", 4, KernelLayout((AOS, STRIDED), AOS, two_states=True, bulk=True), KernelLayout((AOS, STRIDED), AOS, bulk=True)),
+    ("rows, rows", "apart", 4, KernelLayout((AOS, AOS), STRIDED), KernelLayout((AOS, AOS), STRIDED)),
+    ("side, side", "rows", 4, KernelLayout((STRIDED, STRIDED), AOS), KernelLayout((STRIDED, STRIDED), AOS)),
+    ("rows, rows", "side", 4, KernelLayout((AOS, AOS), STRIDED), KernelLayout((AOS, AOS), STRIDED)),
+    ("apart, off", "off", 4, KernelLayout((STRIDED, STRIDED), STRIDED), KernelLayout((STRIDED, STRIDED), STRIDED)),
+    ("rows, rows", "rows", 1, KernelLayout((STRIDED, STRIDED), STRIDED), KernelLayout((STRIDED, STRIDED), STRIDED)),
+    ("side, side", "side", 4, KernelLayout((SOA, SOA), SOA, two_states=True), KernelLayout((SOA, SOA), SOA)),
+    ("side, wider", "side", 4, KernelLayout((SOA, SOA), SOA, two_states=True), KernelLayout((SOA, SOA), SOA)),
+    ("side, same", "side", 4, KernelLayout((SOA, STRIDED), SOA, two_states=True), KernelLayout((SOA, STRIDED), SOA)),
+    ("side, apart", "side", 4, KernelLayout((STRIDED, STRIDED), STRIDED), KernelLayout((STRIDED, STRIDED), STRIDED)),
+    ("side, side", "side", 5, KernelLayout((STRIDED, STRIDED), STRIDED), KernelLayout((SOA, SOA), SOA)),
+    ("side, side", "side off", 4, KernelLayout((STRIDED, STRIDED), STRIDED), KernelLayout((SOA, SOA), SOA)),
+    ("side off, side", "side", 4, KernelLayout((STRIDED, STRIDED), STRIDED), KernelLayout((SOA, SOA), SOA)),
 ]  # fmt: skip
 """How two arguments and the result lie, of so many states, and what that is in single and in double precision."""
 
 
 @pytest.mark.parametrize(("arguments", "out", "states", "single", "double"), LAYOUTS)
 def test_how_states_lie_says_which_kernel_it_is(
-    arguments: str, out: str, states: int, single: Layout, double: Layout
+    arguments: str, out: str, states: int, single: KernelLayout, double: KernelLayout
 ) -> None:
     for dtype, meant in ((SINGLE, single), (DOUBLE, double)):
-        assert layout_of(Straight(summing(2, 3), dtype), arguments, out, states) == meant
+        assert layout_of(ProgramLauncher(summing(2, 3), dtype), arguments, out, states) == meant
 
 
 def test_arrays_that_lie_alike_but_for_one_thing_have_layouts_of_their_own() -> None:
     """The number of states, which may be odd, and the place of the first."""
-    made, side = Straight(summing(2), SINGLE), lying("side", 6, 2, SINGLE)
-    assert [made.layout([side[:n]], side[:n]).pairs for n in (4, 5)] == [True, False]
+    made, side = ProgramLauncher(summing(2), SINGLE), lying("side", 6, 2, SINGLE)
+    assert [made.layout([side[:n]], side[:n]).two_states for n in (4, 5)] == [True, False]
     rows = lying("rows", 5, 2, SINGLE)
-    assert [made.layout([x], x).out for x in (rows[:4], rows[1:])] == [ROW, ANY]
+    assert [made.layout([x], x).out for x in (rows[:4], rows[1:])] == [AOS, STRIDED]
 
 
 def test_rows_are_copied_in_bulk_where_a_card_can_and_they_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert layout_of(Straight(summing(40, results=64), DOUBLE), "rows", "rows").bulk
-    assert not layout_of(Straight(summing(40, results=65), DOUBLE), "rows", "rows").bulk
-    monkeypatch.setattr(backend, "capability", lambda: 89)
-    assert layout_of(Straight(summing(32, 33), DOUBLE), "rows, rows", "rows") == Layout((ROW, ANY), ROW)
-    assert layout_of(Straight(summing(2, results=3000), DOUBLE), "rows", "rows") == Layout((ROW,), ANY)
-    monkeypatch.setattr(launch_limits, "SHARED", 0)
-    assert layout_of(Straight(summing(2), DOUBLE), "rows", "rows") == Layout((ANY,), ANY)
+    assert layout_of(ProgramLauncher(summing(40, results=64), DOUBLE), "rows", "rows").bulk
+    assert not layout_of(ProgramLauncher(summing(40, results=65), DOUBLE), "rows", "rows").bulk
+    monkeypatch.setattr(program_launcher, "compute_capability", lambda: 89)
+    assert layout_of(ProgramLauncher(summing(32, 33), DOUBLE), "rows, rows", "rows") == KernelLayout(
+        (AOS, STRIDED), AOS
+    )
+    assert layout_of(ProgramLauncher(summing(2, results=3000), DOUBLE), "rows", "rows") == KernelLayout((AOS,), STRIDED)
+    monkeypatch.setattr(launch_limits, "DEFAULT_SHARED_BYTES", 0)
+    assert layout_of(ProgramLauncher(summing(2), DOUBLE), "rows", "rows") == KernelLayout((STRIDED,), STRIDED)
 
 
 def test_what_is_fetched_at_once_has_room() -> None:
@@ -124,8 +125,8 @@ def test_what_is_fetched_at_once_has_room() -> None:
 
 
 def test_a_block_has_as_many_threads_as_have_room() -> None:
-    each = launch_limits.SHARED // 128
-    assert [launch_limits.threads(n) for n in (each, each + 1, 2 * each, 2 * each + 1, 4 * each, 4 * each + 1)] == [
+    each = launch_limits.DEFAULT_SHARED_BYTES // 128
+    assert [launch_limits.block_threads(n) for n in (each, each + 1, 2 * each, 2 * each + 1, 4 * each, 4 * each + 1)] == [
         128, 64, 64, 32, 32, 0,
     ]  # fmt: skip
 
@@ -144,46 +145,46 @@ LONG = [
 def test_entries_of_long_programs_are_as_far_apart(
     arguments: str, out: str, states: int, alike: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "LONG", 1)
+    monkeypatch.setattr(kernel, "LONG_OPERATIONS", 1)
     for dtype in (SINGLE, DOUBLE):
-        layout = layout_of(Straight(summing(2, 3), dtype), arguments, out, states)
-        assert (layout.out == SIDE) == layout.fetched == alike and not layout.pairs
+        layout = layout_of(ProgramLauncher(summing(2, 3), dtype), arguments, out, states)
+        assert (layout.out == SOA) == layout.prefetched == alike and not layout.two_states
 
 
 def test_sums_of_32_bits_find_all_entries_of_long_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the last lies further away, or entries overlap, they are found otherwise."""
-    monkeypatch.setattr(kernel, "LONG", 1)
-    made, found = Straight(summing(4, 4, results=4), DOUBLE), dict[int, bool]()
+    monkeypatch.setattr(kernel, "LONG_OPERATIONS", 1)
+    made, found = ProgramLauncher(summing(4, 4, results=4), DOUBLE), dict[int, bool]()
     for apart in (5, 6, 2**30 - 1, 2**30):
         x = np.lib.stride_tricks.as_strided(lying("rows", 6, 4, DOUBLE), (6, 4), (8, 8 * apart), subok=True)
-        found[apart] = made.layout([x, x], x).out == SIDE
+        found[apart] = made.layout([x, x], x).out == SOA
     assert found == {5: False, 6: True, 2**30 - 1: True, 2**30: False}
 
 
 def test_blocks_of_long_programs_in_single_precision_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where states lie side by side; what is fetched may take more room than there is for all."""
-    program, wide, side = summing(2, 3), summing(56), Layout((SIDE, SIDE), SIDE)
-    rows, mixed = Layout((ROW, ANY), ROW, bulk=True), summing(2, 200)
-    assert kernel.block(mixed, rows, double=True) == 128
-    assert [kernel.block(program, side, double) for double in (False, True)] == [128, 128]
-    assert kernel.bounds(program, double=False) == "128"
-    assert kernel.block(wide, Layout((SIDE,), SIDE, fetched=True), double=True) == 64
-    monkeypatch.setattr(kernel, "LONG", 1)
-    assert [kernel.block(program, side, double) for double in (False, True)] == [64, 128]
-    assert kernel.block(program, Layout((ANY, ANY), ANY), double=False) == 128
-    assert [kernel.bounds(program, False, each) for each in (64, 128)] == ["64, 6", "128, 3"]
-    assert kernel.bounds(program, True, 64) == "64"
-    monkeypatch.setattr(kernel, "LONGEST", 2)
-    assert [kernel.bounds(program, double, 64) for double in (False, True)] == ["64, 4"] * 2
+    program, wide, side = summing(2, 3), summing(56), KernelLayout((SOA, SOA), SOA)
+    rows, mixed = KernelLayout((AOS, STRIDED), AOS, bulk=True), summing(2, 200)
+    assert kernel.block_threads(mixed, rows, double=True) == 128
+    assert [kernel.block_threads(program, side, double) for double in (False, True)] == [128, 128]
+    assert kernel.launch_bounds(program, double=False) == "128"
+    assert kernel.block_threads(wide, KernelLayout((SOA,), SOA, prefetched=True), double=True) == 64
+    monkeypatch.setattr(kernel, "LONG_OPERATIONS", 1)
+    assert [kernel.block_threads(program, side, double) for double in (False, True)] == [64, 128]
+    assert kernel.block_threads(program, KernelLayout((STRIDED, STRIDED), STRIDED), double=False) == 128
+    assert [kernel.launch_bounds(program, False, each) for each in (64, 128)] == ["64, 6", "128, 3"]
+    assert kernel.launch_bounds(program, True, 64) == "64"
+    monkeypatch.setattr(kernel, "SPILL_OPERATIONS", 2)
+    assert [kernel.launch_bounds(program, double, 64) for double in (False, True)] == ["64, 4"] * 2
 
 
 def test_the_text_is_that_of_the_layout(monkeypatch: pytest.MonkeyPatch) -> None:
-    program, side = summing(2, 3), Layout((SIDE, SIDE), SIDE)
+    program, side = summing(2, 3), KernelLayout((SOA, SOA), SOA)
     assert "__launch_bounds__(128, 4) run(" in kernel.text(program, side._replace(blocks=4), double=True)
-    monkeypatch.setattr(kernel, "LONG", 1)
-    texts = [kernel.text(program, side._replace(fetched=fetched), double=True) for fetched in (False, True)]
+    monkeypatch.setattr(kernel, "LONG_OPERATIONS", 1)
+    texts = [kernel.text(program, side._replace(prefetched=fetched), double=True) for fetched in (False, True)]
     assert ["fetch(own" in text for text in texts] == [False, True]
-    assert ["const Side x0 =" in text for text in texts] == [True, False]
+    assert ["const SoaInput x0 =" in text for text in texts] == [True, False]
 
 
 def test_equations_have_the_shared_memory_that_is_left() -> None:
@@ -192,21 +193,23 @@ def test_equations_have_the_shared_memory_that_is_left() -> None:
         cheapest(TraceRequest("forward_dynamics_derivatives", aw.load(name), looped=True)).program
         for name in ("stanford", "puma560")
     )
-    assert [kernel.ahead(short, double) for double in (False, True)] == [True, False]
+    assert [kernel.prefetches(short, double) for double in (False, True)] == [True, False]
     for program, double, threads in ((short, False, 256), (short, True, 256), (long, False, 384)):
-        taken, number = 0 if double else sum(program.sizes), launch_limits.size(double)
-        tile = kernel.tile(program, double, (80 + taken) * threads * number)
+        taken, number = 0 if double else sum(program.sizes), launch_limits.number_bytes(double)
+        tile = kernel.tile_numbers(program, double, (80 + taken) * threads * number)
         assert tile == 80
-        layout = Layout((SIDE,) * len(program.sizes), SIDE, tile=tile)
-        assert kernel.shared(program, layout, double) == 80 * number * kernel.block(program, layout, double)
-    assert kernel.tile(summing(2), True, 1 << 20) == 0
+        layout = KernelLayout((SOA,) * len(program.sizes), SOA, tile=tile)
+        assert kernel.shared_bytes(program, layout, double) == 80 * number * kernel.block_threads(
+            program, layout, double
+        )
+    assert kernel.tile_numbers(summing(2), True, 1 << 20) == 0
 
 
 def test_what_a_long_program_reads_is_fetched_if_it_leaves_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [kernel.ahead(summing(n), True) for n in (56, 57)] == [True, False]
-    assert [kernel.ahead(summing(n), False) for n in (112, 113)] == [True, False]
-    monkeypatch.setattr(kernel, "LONGEST", 2)
-    assert not kernel.ahead(summing(2, 3), False)
+    assert [kernel.prefetches(summing(n), True) for n in (56, 57)] == [True, False]
+    assert [kernel.prefetches(summing(n), False) for n in (112, 113)] == [True, False]
+    monkeypatch.setattr(kernel, "SPILL_OPERATIONS", 2)
+    assert not kernel.prefetches(summing(2, 3), False)
 
 
 # What of it is compiled
@@ -215,21 +218,21 @@ def test_what_a_long_program_reads_is_fetched_if_it_leaves_room(monkeypatch: pyt
 class Made(NamedTuple):
     """Code that is not compiled."""
 
-    layout: Layout
+    layout: KernelLayout
     registers: int
     spilled: int
 
 
-def compiling(says: Callable[[Layout], tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+def compiling(says: Callable[[KernelLayout], tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler that only says how many registers are taken, and how much is spilled."""
-    monkeypatch.setattr(Straight, "_compiled", lambda self, layout: Made(layout, *says(layout)))
+    monkeypatch.setattr(ProgramLauncher, "_compile", lambda self, layout: Made(layout, *says(layout)))
 
 
 def test_blocks_are_crowded_if_nothing_is_spilled() -> None:
     def made(registers: int, spilled: int) -> int:
         codes = {0: SimpleNamespace(blocks=0, registers=registers, spilled=0)}
         codes[4] = SimpleNamespace(blocks=4, registers=128, spilled=spilled)
-        return device.crowded(lambda blocks: codes[blocks], 4, 128, 170).blocks
+        return device.with_occupancy(lambda blocks: codes[blocks], 4, 128, 170).blocks
 
     assert [made(n, 0) for n in (128, 129, 170, 171)] == [0, 4, 4, 0]
     assert made(150, 8) == 0
@@ -238,21 +241,21 @@ def test_blocks_are_crowded_if_nothing_is_spilled() -> None:
 def test_registers_say_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are crowded in double precision and where threads have two states, if they are whole."""
     compiling(lambda layout: (130, 0), monkeypatch)
-    single, double = (Straight(summing(2), dtype) for dtype in (SINGLE, DOUBLE))
-    side = Layout((SIDE,), SIDE)
+    single, double = (ProgramLauncher(summing(2), dtype) for dtype in (SINGLE, DOUBLE))
+    side = KernelLayout((SOA,), SOA)
     assert double._code(side).layout.blocks == 4
-    assert single._code(side._replace(pairs=True)).layout.blocks == 5
+    assert single._code(side._replace(two_states=True)).layout.blocks == 5
     assert single._code(side).layout.blocks == 0
-    wide = Straight(summing(60), DOUBLE)
-    assert wide._code(Layout((ROW,), ROW)).layout.blocks == 0  # of half as many threads
+    wide = ProgramLauncher(summing(60), DOUBLE)
+    assert wide._code(KernelLayout((AOS,), AOS)).layout.blocks == 0  # of half as many threads
 
 
 def test_what_is_read_is_fetched_if_that_spares_registers(monkeypatch: pytest.MonkeyPatch) -> None:
-    fetched = Layout((SIDE,), SIDE, fetched=True)
+    fetched = KernelLayout((SOA,), SOA, prefetched=True)
     for says, meant in (((200, 0), False), ((90, 0), True), ((90, 8), False)):
-        compiling(lambda layout, says=says: says if layout.fetched else (100, 0), monkeypatch)
-        assert Straight(summing(2), SINGLE)._code(fetched).layout.fetched == meant
-        assert Straight(summing(2), DOUBLE)._code(fetched).layout.fetched
+        compiling(lambda layout, says=says: says if layout.prefetched else (100, 0), monkeypatch)
+        assert ProgramLauncher(summing(2), SINGLE)._code(fetched).layout.prefetched == meant
+        assert ProgramLauncher(summing(2), DOUBLE)._code(fetched).layout.prefetched
 
 
 # What it is given
@@ -271,18 +274,18 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[Launched]:
     """Those that are asked for, none of which happens."""
     seen = list[Launched]()
 
-    def launch(self: device.Code, call: ctypes.Structure, threads: int, name: str = "run") -> None:
+    def launch(self: device.CompiledCode, call: ctypes.Structure, threads: int, name: str = "run") -> None:
         seen.append(Launched(name, threads, call))
 
-    monkeypatch.setattr(device.Code, "launch", launch)
-    monkeypatch.setattr(device.Code, "registers", 40)
+    monkeypatch.setattr(device.CompiledCode, "launch", launch)
+    monkeypatch.setattr(device.CompiledCode, "registers", 40)
     return seen
 
 
 @pytest.mark.parametrize("dtype", [SINGLE, DOUBLE])
 def test_a_kernel_is_given_what_it_expects(dtype: str, launches: list[Launched]) -> None:
     """Angles and rows that make no whole warp are done again; of rows in single precision a thread has two."""
-    straight, angles = (Straight(program, dtype) for program in (summing(2), cheapest(RR_INVERSE).program))
+    straight, angles = (ProgramLauncher(program, dtype) for program in (summing(2), cheapest(RR_INVERSE).program))
     threads = {SINGLE: 3, DOUBLE: 5}[dtype]
     for made, how, asked in (
         (straight, "rows", [("run", threads), ("again", 5)]),
@@ -294,7 +297,7 @@ def test_a_kernel_is_given_what_it_expects(dtype: str, launches: list[Launched])
         told = made.launch(given, given[0])
         assert [(x.name, x.threads) for x in launches] == asked
         call = launches[0].call
-        assert told.shape == (2,) and told.dtype == np.uint64 and made.first(told) is None
+        assert told.shape == (2,) and told.dtype == np.uint64 and made.first_bad(told) is None
         assert (call.bad, call.last) == (told.data.ptr, told.data.ptr + 8)
         assert (call.states, call.entry, call.good) == (5, 1, None)
         assert call.out_.state == given[0].strides[0] // given[0].itemsize
@@ -302,30 +305,31 @@ def test_a_kernel_is_given_what_it_expects(dtype: str, launches: list[Launched])
 
 def test_entries_side_by_side_are_so_many_numbers_apart(launches: list[Launched]) -> None:
     x = lying("side", 6, 2, DOUBLE)
-    Straight(summing(2), DOUBLE).launch([x], x)
+    ProgramLauncher(summing(2), DOUBLE).launch([x], x)
     assert launches[0].call.entry == 6
 
 
 def test_states_to_be_done_again_have_a_place_each(monkeypatch: pytest.MonkeyPatch, launches: list[Launched]) -> None:
-    rooms, given = list[Any](), backend._given
-    monkeypatch.setattr(backend, "_given", lambda *parts: (rooms.append(parts[-1]), given(*parts))[1])
+    rooms, given = list[Any](), program_launcher.call_head
+    for module in (program_launcher, chain_launcher):
+        monkeypatch.setattr(module, "call_head", lambda *parts: (rooms.append(parts[-1]), given(*parts))[1])
     x = lying("rows", 5, 2, DOUBLE)
-    Straight(summing(2), DOUBLE).launch([x], x)
+    ProgramLauncher(summing(2), DOUBLE).launch([x], x)
     looped("inverse_dynamics").launch([lying("rows", 5, 3, DOUBLE)] * 3, lying("rows", 5, 3, DOUBLE))
     assert launches and [(room.shape, room.dtype) for room in rooms] == [((5,), np.int64)] * 2
 
 
 def test_few_threads_do_states_again(launches: list[Launched], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "AGAIN", 3)
+    monkeypatch.setattr(program_launcher, "REPEAT_THREADS", 3)
     x = lying("rows", 5, 2, DOUBLE)
-    Straight(summing(2), DOUBLE).launch([x], x)
+    ProgramLauncher(summing(2), DOUBLE).launch([x], x)
     assert launches[1].threads == 3
 
 
 def test_blocks_of_threads_and_registers() -> None:
     """A thread takes them by eights; a block that is not whole is launched, too, and none for nothing."""
     asked = list[Any]()
-    code = device.Code("", 128, 1 << 16)
+    code = device.CompiledCode("", 128, 1 << 16)
     taken = SimpleNamespace(num_regs=170, local_size_bytes=8, max_dynamic_shared_size_bytes=1 << 17)
     code._module = SimpleNamespace(get_function=lambda name: taken)
     assert code.kernel() is taken and taken.max_dynamic_shared_size_bytes == 1 << 17
@@ -333,12 +337,12 @@ def test_blocks_of_threads_and_registers() -> None:
     assert code.resident == 2 * 2 * 128
     code._kernels["run"] = lambda grid, block, given, shared_mem: asked.append((grid, block, shared_mem))
     for threads in (0, 1, 128, 129):
-        code.launch(transpose.Call(), threads)
+        code.launch(transpose.TransposeCall(), threads)
     assert asked == [((n,), (128,), 1 << 16) for n in (1, 1, 2)]
 
 
 def test_shared_memory_is_raised_to_what_a_kernel_needs() -> None:
-    code = device.Code("", 128, 1 << 16)
+    code = device.CompiledCode("", 128, 1 << 16)
     taken = SimpleNamespace(max_dynamic_shared_size_bytes=48 << 10)
     code._module = SimpleNamespace(get_function=lambda name: taken)
     assert code.kernel("again").max_dynamic_shared_size_bytes == 1 << 16
@@ -347,9 +351,9 @@ def test_shared_memory_is_raised_to_what_a_kernel_needs() -> None:
 # Long chains
 
 
-def looped(problem: str, joints: int = 3) -> Looped:
+def looped(problem: str, joints: int = 3) -> ChainLauncher:
     sweeps = LONG_MECHANISMS[problem]
-    return Looped(sweeps.steps(False), sweeps.tables(aw.random_robot(joints, 1), DOUBLE), DOUBLE)
+    return ChainLauncher(sweeps.steps(False), sweeps.tables(aw.random_robot(joints, 1), DOUBLE), DOUBLE)
 
 
 def test_joints_near_and_far_have_room(launches: list[Launched], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,26 +362,26 @@ def test_joints_near_and_far_have_room(launches: list[Launched], monkeypatch: py
     monkeypatch.setattr(
         type(device.cupy()), "empty", lambda self, *of: (rooms.append(int(np.prod(of[0]))), empty(*of))[1]
     )
-    monkeypatch.setattr(device.Code, "resident", 4)
-    each, blocks = chain_sweep.width(made._rolled) * 128 * 8, made._code.blocks
-    assert made._near == device.near() // blocks // each < 40
+    monkeypatch.setattr(device.CompiledCode, "resident", 4)
+    each, blocks = chain_sweep.record_numbers(made._rolled) * 128 * 8, made._code.blocks
+    assert made._shared_joints == device.shared_memory_bytes() // blocks // each < 40
     made.launch([lying("rows", 6, 40, DOUBLE)] * 3, lying("rows", 6, 40, DOUBLE))
     assert [(x.name, x.threads, x.call.threads) for x in launches] == [("run", 4, 4), ("again", 4, 4)]
-    assert (launches[0].call.joints, launches[0].call.near) == (40, made._near)
-    assert (40 - made._near) * chain_sweep.width(made._rolled) * 4 in rooms
+    assert (launches[0].call.joints, launches[0].call.shared_joints) == (40, made._shared_joints)
+    assert (40 - made._shared_joints) * chain_sweep.record_numbers(made._rolled) * 4 in rooms
     short = looped("inverse_dynamics", 1)
-    assert short._near == 1 and short._code.shared == each
+    assert short._shared_joints == 1 and short._code.shared == each
 
 
 # Arrays of NumPy
 
 
-def copies(dtype: str = DOUBLE) -> tuple[Straight, list[np.ndarray], np.ndarray, np.ndarray]:
+def copies(dtype: str = DOUBLE) -> tuple[ProgramLauncher, list[np.ndarray], np.ndarray, np.ndarray]:
     program = written_out(cheapest(RR_INVERSE).program)
     arrays = [np.random.default_rng(k).uniform(-1, 1, (5, 2)).astype(dtype) for k in range(3)]
     meant, out = np.empty((5, 2), dtype), np.zeros((5, 2), dtype)
     InterpretedKernel(program, dtype).run(arrays, meant)
-    return Straight(program, dtype), arrays, meant, out
+    return ProgramLauncher(program, dtype), arrays, meant, out
 
 
 @needs_compiler
@@ -421,43 +425,47 @@ def test_a_series_is_a_launch_for_each() -> None:
 
 def test_copies_lie_as_they_did() -> None:
     side = np.zeros((5, 3)).T
-    assert device.copied(side).strides == side.strides
+    assert device.to_device(side).strides == side.strides
     same = np.broadcast_to(np.arange(3.0), (5, 3))
-    there = device.copied(same)
+    there = device.to_device(same)
     assert there.strides == same.strides and np.array_equal(there.get(), same)
 
 
 def test_every_state_of_a_batch_has_a_row() -> None:
     one, many = far(np.arange(3.0)), far(np.arange(6.0).reshape(2, 1, 3))
-    assert device.spread(one, (2, 4)).shape == (8, 3) and device.spread(one, (2, 4)).strides[0] == 0
-    assert device.spread(one, ()).shape == (1, 3)
-    assert np.array_equal(device.spread(many[:, 0], (4, 2)).get(), np.tile(many[:, 0].get(), (4, 1)))
-    assert np.array_equal(device.spread(many, (2, 4)).get(), np.repeat(np.arange(6.0).reshape(2, 3), 4, axis=0))
+    assert device.broadcast_states(one, (2, 4)).shape == (8, 3) and device.broadcast_states(one, (2, 4)).strides[0] == 0
+    assert device.broadcast_states(one, ()).shape == (1, 3)
+    assert np.array_equal(device.broadcast_states(many[:, 0], (4, 2)).get(), np.tile(many[:, 0].get(), (4, 1)))
+    assert np.array_equal(
+        device.broadcast_states(many, (2, 4)).get(), np.repeat(np.arange(6.0).reshape(2, 3), 4, axis=0)
+    )
 
 
 def test_halves_are_all_of_it() -> None:
     for states in (2, 3, 10):
-        assert [k for half in device.halves(states) for k in range(states)[half]] == list(range(states))
+        assert [k for half in device.split_states(states) for k in range(states)[half]] == list(range(states))
 
 
 # Rows that are laid
 
 
 def test_rows_have_room_before_they_are_laid(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transpose, "MOST", 100)
-    assert [transpose.at_a_time(lying("rows", *of)) for of in ((9, 4, SINGLE), (9, 4, DOUBLE), (2, 4, DOUBLE))] == [
+    monkeypatch.setattr(transpose_launcher, "MAX_BYTES", 100)
+    assert [
+        transpose_launcher.slice_states(lying("rows", *of)) for of in ((9, 4, SINGLE), (9, 4, DOUBLE), (2, 4, DOUBLE))
+    ] == [
         6,
         3,
         2,
     ]
-    assert transpose.at_a_time(lying("rows", 9, 40, DOUBLE)) == 1
+    assert transpose_launcher.slice_states(lying("rows", 9, 40, DOUBLE)) == 1
 
 
 def test_states_are_taken_side_by_side(launches: list[Launched]) -> None:
     """By the kernel that lays rows where they are some, of which it is a block for each tile."""
     same = lying("same", 5, 3, DOUBLE)
-    assert transpose.taken(same) is same and not launches
-    assert transpose.taken(lying("apart", 5, 3, DOUBLE)).strides == (8, 40) and not launches
-    assert transpose.taken(lying("rows", 5, 3, DOUBLE)).strides == (8, 40)
-    transpose.lay(lying("side", 129, 33, DOUBLE), lying("rows", 129, 33, DOUBLE))
+    assert transpose_launcher.to_columns(same) is same and not launches
+    assert transpose_launcher.to_columns(lying("apart", 5, 3, DOUBLE)).strides == (8, 40) and not launches
+    assert transpose_launcher.to_columns(lying("rows", 5, 3, DOUBLE)).strides == (8, 40)
+    transpose_launcher.transpose(lying("side", 129, 33, DOUBLE), lying("rows", 129, 33, DOUBLE))
     assert [(x.threads, x.call.states, x.call.entries) for x in launches] == [(256, 3, 5), (4 * 256, 129, 33)]

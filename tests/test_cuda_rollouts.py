@@ -11,7 +11,7 @@ import pytest
 
 import armwright as aw
 from armwright.backends.cuda.host.device import cupy
-from armwright.backends.cuda.kernels.random_numbers import fill
+from armwright.backends.cuda.host.random_numbers_launcher import fill
 from armwright.draws import FIRST_INSTANT, draws
 from armwright.errors import ArmwrightError
 from armwright.robot import random_tree
@@ -99,7 +99,7 @@ def test_parts_have_the_rollouts_of_all(monkeypatch: pytest.MonkeyPatch) -> None
     options["torque"] = aw.torque.noise(aw.draws(2).normal(0, 1), hold=0.01)
     whole = aw.simulate_batch(PANDA, target="cuda", **options)
     monkeypatch.setattr(
-        "armwright.backends.cuda.host.rollout_launcher.Travelling.max_rollouts", lambda self, numbers: 300
+        "armwright.backends.cuda.host.rollout_launcher.RolloutLauncher.max_rollouts", lambda self, numbers: 300
     )
     parts = aw.simulate_batch(PANDA, target="cuda", **options)
     np.testing.assert_array_equal(parts.q, whole.q)

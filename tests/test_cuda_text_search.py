@@ -6,22 +6,21 @@ The machine pretends to have a card (`card_on_cpu`), so that all of the way ther
 from __future__ import annotations
 
 import math
-import os
 import re
 import shutil
-import subprocess
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from card_on_cpu import Far, card, far  # noqa: F401  (card is a fixture)
-from on_cpu import compiled, needs_compiler
+from on_cpu import compiled, needs_compiler, nvcc_report
 from test_kinematics import misses
 
 import armwright as aw
-from armwright.backends.cuda.codegen import inverse_kinematics
 from armwright.backends.cuda.host import inverse_kinematics_launcher
+from armwright.backends.cuda.host.inverse_kinematics_launcher import InverseKinematicsLauncher
+from armwright.backends.cuda.kernels import inverse_kinematics
 from armwright.backends.interface import BACKENDS, BackendLoader
 from armwright.kinematics.search import Options
 from armwright.robot import random_tree
@@ -181,16 +180,16 @@ def test_a_card_needs_no_compiler_of_the_cpu(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_too_much_for_its_memory_goes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     q0 = positions(RR, 50)
-    T, there = RR.forward_kinematics(q0), inverse_kinematics_launcher.Searching._there
+    T, there = RR.forward_kinematics(q0), InverseKinematicsLauncher._search
     starts = (None, q0 + 0.1)
     whole = [RR.inverse_kinematics(T, start, target="cuda") for start in starts]
 
-    def full(self: inverse_kinematics_launcher.Searching, T: Far, *rest: object) -> object:
+    def full(self: InverseKinematicsLauncher, T: Far, *rest: object) -> object:
         if len(T) > 20:
             raise MemoryError
         return there(self, T, *rest)
 
-    monkeypatch.setattr(inverse_kinematics_launcher.Searching, "_there", full)
+    monkeypatch.setattr(InverseKinematicsLauncher, "_search", full)
     for start, meant in zip(starts, whole, strict=True):
         assert np.array_equal(RR.inverse_kinematics(T, start, target="cuda"), meant)
     with pytest.raises(MemoryError):
@@ -204,7 +203,7 @@ def test_what_is_too_much_for_its_memory_goes_in_pieces(monkeypatch: pytest.Monk
         RR.inverse_kinematics(T, orientation="free", target="cuda")
 
 
-def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
+def test_the_threads_of_a_warp_find_what_one_finds() -> None:
     """They look for starts together, which one thread does not show: here 32 of the CPU are a warp."""
     solver = RR._solver("free", False, (), "cuda")
     T = RR.forward_kinematics(positions(RR, 70)).reshape(-1, 16)
@@ -217,7 +216,7 @@ def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
     call = inverse_kinematics.call(
         {**fields, **solver._tables(0, 256)}, whole._sought, 70, options.tolerance, options.attempts
     )
-    run = compiled(text, tmp_path)
+    run = compiled(text)
     threads = [threading.Thread(target=run, args=(call,), daemon=True) for _ in range(32)]
     for thread in threads:
         thread.start()
@@ -230,15 +229,11 @@ def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on this machine")
-def test_a_card_keeps_the_step_in_registers(tmp_path: Path) -> None:
-    """As many blocks as `searching` wants have room beside each other, and no number of a thread leaves its registers."""
+def test_a_card_keeps_the_step_in_registers() -> None:
+    """As many blocks as `inverse_kinematics_launcher` wants have room beside each other, and no number of a thread leaves its registers."""
     whole = PANDA._solver("full", False, (), "cuda").device_search
-    blocks, _, _ = inverse_kinematics_launcher.CROWDED
-    (tmp_path / "kernel.cu").write_text(inverse_kinematics.text(*whole._of, True, blocks=blocks))
-    command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v", "-o", os.devnull]
-    done = subprocess.run(
-        [*command, str(tmp_path / "kernel.cu")], check=True, capture_output=True, text=True, timeout=120
-    )
-    (registers,) = map(int, re.findall(r"Used (\d+) registers", done.stderr))
-    assert registers <= 65536 // (blocks * inverse_kinematics.BLOCK)
-    assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr
+    blocks, _, _ = inverse_kinematics_launcher.OCCUPANCY
+    report = nvcc_report(inverse_kinematics.text(*whole._of, True, blocks=blocks))
+    (registers,) = map(int, re.findall(r"Used (\d+) registers", report))
+    assert registers <= 65536 // (blocks * inverse_kinematics.SEARCH_THREADS)
+    assert "0 bytes spill stores, 0 bytes spill loads" in report

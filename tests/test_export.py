@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.export import identifier
-from armwright.export.names import arguments
+from armwright.export.names import argument_names
 from armwright.export.notes import digest
 from armwright.formulations import PROBLEMS, problem_of
 from armwright.graph.angles import written_out
@@ -140,7 +140,7 @@ def test_the_header_tells_joints_order_frames_friction_and_version(tmp_path: Pat
     assert text.index("[0]") < text.index("[6] panda_joint7")
     assert f'#define PANDA_VERSION "{aw.__version__}"' in text
     assert "#define PANDA_JOINTS 7" in text
-    said = ("Gravity is (0, 0, -9.81)", "seen from the world", "viscous * qd", "0.003", "0.5 kg", "No rotor")
+    said = ("Gravity is (0, 0, -9.81)", "in the world frame", "viscous * qd", "0.003", "0.5 kg", "No rotor")
     for word in (*said, "about (0, -1, 0) through (0.0825, 0, 0.649)", "frame tool, on link panda_link7", "87 N m"):
         assert word in text
     assert "#define PANDA_MAX_TORQUE {87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0}" in text
@@ -175,7 +175,7 @@ def test_c_takes_parameters_that_vary_and_wrenches(dtype: str, tolerance: float,
     subprocess.run([str(selftest)], check=True, capture_output=True)
     subprocess.run([COMPILER, *STRICT, "-shared", "-fPIC", str(source), "-o", str(library), "-lm"], check=True)
     said = " ".join(header.read_text().split())
-    assert "payload_mass is payload.mass of the robot in place of its own" in said
+    assert "payload_mass is payload.mass of the robot; its value is" in said
     assert "tip_wrench is force and moment on the tool frame, in the tool frame" in said
     assert "gravity[3]" in said and "link_wrenches[30]" in said
     mass, gravity, inertia = 1.5, np.array([1.0, -2.0, 3.0]), [0.03, 0.04, 0.05, 0.001, 0.002, 0.003]
@@ -196,7 +196,7 @@ def test_c_takes_parameters_that_vary_and_wrenches(dtype: str, tolerance: float,
 
 
 def test_names_of_parameters_are_names_elsewhere(tmp_path: Path) -> None:
-    assert arguments(["a-b.mass", "a_b.mass", "7.com", "é.d"]) == {
+    assert argument_names(["a-b.mass", "a_b.mass", "7.com", "é.d"]) == {
         "a-b.mass": "a_b_mass", "a_b.mass": "a_b_mass_", "7.com": "of_7_com", "é.d": "d"
     }  # fmt: skip
     f = aw.export(PUMA, "python", tmp_path, ["bias"], vary=["payload.mass"], wrenches=["tip_wrench"])[0]
@@ -364,10 +364,10 @@ def test_sympy_gets_expressions() -> None:
         ),
         (lambda: aw.export(PUMA, "c", ".", ["bias"], vary=["payload.mas"]), "unknown parameter to vary"),
         (lambda: aw.export(PUMA, "c", ".", ["bias"], vary=None), "vary = None: expected a list of names"),
-        (lambda: aw.export(PUMA, "c", ".", ["bias"], wrenches=["tip_wrench"] * 2), "expected each once"),
+        (lambda: aw.export(PUMA, "c", ".", ["bias"], wrenches=["tip_wrench"] * 2), "expected each name once"),
         (lambda: aw.export(PUMA, "c", ".", 3), "functions = 3: expected a list of names"),
         (lambda: aw.export(PUMA, ["c"], "."), "unknown export target"),
-        (lambda: aw.export(PUMA, "c", ".", ["mass_matrix@tool"]), "mass_matrix is of no frame; leave @tool out"),
+        (lambda: aw.export(PUMA, "c", ".", ["mass_matrix@tool"]), "mass_matrix is of no frame; drop @tool"),
         (lambda: aw.export(PUMA, to="c", directory="/dev/null/x"), "cannot write to"),
         (lambda: aw.export(aw.random_robot(25, 0), to="c", directory="."), "up to 24 joints"),
     ],

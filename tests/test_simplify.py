@@ -25,7 +25,7 @@ from conftest import HERE
 
 import armwright as aw
 from armwright.backends.interface import backend
-from armwright.export import EXPORTS, Wanted
+from armwright.export import EXPORTS, ExportRequest
 from armwright.graph import Expr, Graph, count
 from armwright.graph.angles import written_out
 from armwright.graph.expression import reachable
@@ -719,7 +719,7 @@ def made_by(to: str, folder: Path, dtype: str) -> dict[str, Call]:
     if EXPORTS[to].package:
         pytest.importorskip(EXPORTS[to].package)
     form = EXPORTS[to]
-    return FROM[to]((form.native or form.files)(Wanted(aw.load("puma560"), PROGRAMS, dtype)), folder, dtype)
+    return FROM[to]((form.native or form.files)(ExportRequest(aw.load("puma560"), PROGRAMS, dtype)), folder, dtype)
 
 
 @pytest.mark.parametrize(("to", "dtype"), [(to, dtype) for to, form in EXPORTS.items() for dtype in form.dtypes])
@@ -732,7 +732,7 @@ def test_an_export_computes_what_a_random_graph_means(to: str, dtype: str, tmp_p
 @pytest.mark.parametrize("to", [to for to, form in EXPORTS.items() if form.native])
 def test_a_module_for_another_package_computes_what_a_random_graph_means(to: str, tmp_path: Path) -> None:
     package = pytest.importorskip(EXPORTS[to].package)
-    (text,) = EXPORTS[to].files(Wanted(aw.load("puma560"), PROGRAMS)).values()
+    (text,) = EXPORTS[to].files(ExportRequest(aw.load("puma560"), PROGRAMS)).values()
     space: dict[str, Any] = {}
     exec(text, space)
     made = {name: space[name] for name in PROGRAMS}

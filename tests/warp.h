@@ -1,4 +1,4 @@
-// Before the text of a search: threads of the CPU, 32 of which are the lanes of a warp, in the order in which they begin.
+// Before the text of a search: threads of the CPU are the lanes of a warp, in the order in which they begin.
 #include <pthread.h>
 #include <string.h>
 #define LANES 32
@@ -6,49 +6,49 @@
 static int begun;
 static thread_local int LANE = __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
 static pthread_barrier_t barrier;
-static unsigned long long laid[LANES];
+static unsigned long long exchanged[LANES];
 
 __attribute__((constructor)) static void ready()
 {
     pthread_barrier_init(&barrier, 0, LANES);
 }
 
-static void together()
+static void sync_warp()
 {
     pthread_barrier_wait(&barrier);
 }
 
-template <class T> static T from(T x, int lane)
+template <class T> static T shuffle(T x, int lane)
 {
-    memcpy(&laid[LANE], &x, sizeof x);
-    together();
-    memcpy(&x, &laid[lane], sizeof x);
-    together();
+    memcpy(&exchanged[LANE], &x, sizeof x);
+    sync_warp();
+    memcpy(&x, &exchanged[lane], sizeof x);
+    sync_warp();
     return x;
 }
 
-template <class T> static T across(T x, int lanes)
+template <class T> static T shuffle_xor(T x, int lanes)
 {
-    return from(x, LANE ^ lanes);
+    return shuffle(x, LANE ^ lanes);
 }
 
-static unsigned those(bool x)
+static unsigned lane_mask(bool x)
 {
     unsigned bits = 0;
-    laid[LANE] = x;
-    together();
+    exchanged[LANE] = x;
+    sync_warp();
     for (int lane = 0; lane < LANES; ++lane)
-        bits |= (unsigned)laid[lane] << lane;
-    together();
+        bits |= (unsigned)exchanged[lane] << lane;
+    sync_warp();
     return bits;
 }
 
-static int lowest(unsigned bits)
+static int lowest_lane(unsigned bits)
 {
     return __builtin_ffs((int)bits) - 1;
 }
 
-static long long counted(unsigned long long *count)
+static long long increment(unsigned long long *count)
 {
     return (long long)__atomic_fetch_add(count, 1ull, __ATOMIC_SEQ_CST);
 }

@@ -105,7 +105,7 @@ def device_evaluator(
     entries = math.prod(shape)
 
     def evaluate(call: CheckedCall) -> Any:
-        there = call._replace(arrays={name: card.copied(array) for name, array in call.arrays.items()})
+        there = call._replace(arrays={name: card.to_device(array) for name, array in call.arrays.items()})
         batch, raises, out = call.batch, call.raises, _fits(call.out, (*call.batch, *shape), dtype)
         states, xp = math.prod(batch), card.cupy()
         columns = [
@@ -118,7 +118,7 @@ def device_evaluator(
         good: Any = None if raises else xp.empty(states, bool)
         bad = kernel.launch(columns, target, good)
         result = target.reshape((*batch, *shape)) if not beside or len(shape) == 1 else _unfolded(target, shape)
-        if raises and kernel.first(bad) is not None:
+        if raises and kernel.first_bad(bad) is not None:
             raise _fetched_error(card, subject, there, result)
         if out is not None and not xp.may_share_memory(out, target):
             out[...] = result
@@ -142,8 +142,8 @@ def _fits(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 def _fetched_error(card: Any, subject: EvaluatedProblem, call: CheckedCall, result: Any) -> ArmwrightError:
     """Return the error of a result on the GPU that is not finite."""
-    arrays = {name: card.fetched(array) for name, array in call.arrays.items()}
-    return not_finite(subject, call._replace(arrays=arrays), card.fetched(result))
+    arrays = {name: card.to_numpy(array) for name, array in call.arrays.items()}
+    return not_finite(subject, call._replace(arrays=arrays), card.to_numpy(result))
 
 
 def _good(call: CheckedCall, result: Any) -> Any:
@@ -211,7 +211,7 @@ def scalar_evaluator(formulation: Formulation, subject: EvaluatedProblem, card: 
     def evaluate(call: CheckedCall) -> Any:
         batch = call.batch
         if card is not None:  # one state is numbers everywhere
-            move = card.copied if batch else card.fetched
+            move = card.to_device if batch else card.to_numpy
             call = call._replace(arrays={name: move(array) for name, array in call.arrays.items()})
         arrays = call.arrays
         tip = wrench(arrays["tip_wrench"], batch) if "tip_wrench" in arrays else None
@@ -229,7 +229,7 @@ def scalar_evaluator(formulation: Formulation, subject: EvaluatedProblem, card: 
             raise not_finite(subject, call, result) if card is None else _fetched_error(card, subject, call, result)
         good = None if call.raises else _good(call, result)
         if card is not None:
-            result, good = card.copied(result), None if good is None else card.copied(good)
+            result, good = card.to_device(result), None if good is None else card.to_device(good)
         result = _filled(call.out, result, card is not None)
         return result if call.raises else (result, good)
 

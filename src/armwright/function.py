@@ -269,14 +269,14 @@ class Function:
         card = self._card
         assert card is not None
         card.check_written(out)
-        kind = card.package([*state, *(x for value in wrenches.values() for x in _parts(value)), out])
+        kind = card.array_package([*state, *(x for value in wrenches.values() for x in _parts(value)), out])
         with card.stream(kind):
             taken = {name: _taken(card, value) for name, value in wrenches.items()}
-            call = self._call(tuple(map(card.taken, state)), taken, card.taken(out), threads, card=True)
+            call = self._call(tuple(map(card.to_cupy, state)), taken, card.to_cupy(out), threads, card=True)
             done = self._evaluator(tuple(wrenches), there=True)(call._replace(raises=raises))
             if raises:
-                return out if out is not None else card.given(done, kind)
-            return out if out is not None else card.given(done[0], kind), card.given(done[1], kind)
+                return out if out is not None else card.to_package(done, kind)
+            return out if out is not None else card.to_package(done[0], kind), card.to_package(done[1], kind)
 
     @cached_property
     def _card(self) -> Any:
@@ -355,7 +355,9 @@ def _parts(wrench: Any) -> tuple[Any, ...]:
 
 def _taken(card: Any, wrench: Any) -> Any:
     """Return wrenches as arrays of CuPy if they are on a GPU."""
-    return {name: card.taken(x) for name, x in wrench.items()} if isinstance(wrench, Mapping) else card.taken(wrench)
+    return (
+        {name: card.to_cupy(x) for name, x in wrench.items()} if isinstance(wrench, Mapping) else card.to_cupy(wrench)
+    )
 
 
 def _default_threads(batch: tuple[int, ...]) -> int:

@@ -1,29 +1,29 @@
 typedef float real;
-// What every kernel begins with, after `real`: float or double. The same text is C++ for a CPU, so that its arithmetic
-// can be tested where there is no card.
+// The beginning of every kernel, after the type `real`, float or double. The text is C++ for a CPU as well, so that its
+// arithmetic can be tested without a card.
 
 #ifdef __CUDACC__
 #define FUNCTION __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
-#define APART __device__ __noinline__
+#define OUTLINED __device__ __noinline__
 #define TABLE static __constant__ const
 #define NUMBERS static __constant__
-#define NEAR(name, count)           \
+#define SHARED_TILE(name, count)     \
     extern __shared__ real shared[]; \
     real *const name = shared + threadIdx.x
 #define EACH(e, count) _Pragma("unroll") for (int e = 0; e < (count); ++e)
-#define TURNS(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
+#define LOOP(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
 #else
 #include <math.h>
 #include <string.h>
 #define FUNCTION static inline
 #define MEMBER inline
-#define APART static
+#define OUTLINED static
 #define TABLE static const
 #define NUMBERS static const
-#define NEAR(name, count) real name[count]
+#define SHARED_TILE(name, count) real name[count]
 #define EACH(e, count) for (int e = 0; e < (count); ++e)
-#define TURNS EACH
+#define LOOP EACH
 #endif
 
 #ifdef __CUDACC__
@@ -62,8 +62,8 @@ FUNCTION unsigned low_bits(double x)
 }
 #endif
 
-// 1 / x and x / y. The compiler's own have a branch for what is below the smallest normal number, which keeps
-// registers; here its reciprocal is not a number, as that of zero.
+// 1 / x and x / y. Those of the compiler branch on subnormal numbers, which takes registers. Here the reciprocal of a
+// subnormal number is not a number, as that of zero.
 #ifdef __CUDACC__
 FUNCTION float reciprocal(float x)
 {
@@ -94,8 +94,8 @@ FUNCTION real divided(real x, real y)
 }
 #endif
 
-// Numbers of a state in registers, of which nobody asks whether they are finite.
-struct Kept {
+// Numbers of a state in registers that are not checked.
+struct Unchecked {
     real *at;
     MEMBER void put(int k, real x)
     {
@@ -106,7 +106,7 @@ struct Kept {
     }
 };
 
-// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
+// Sine and cosine; the squares of angles are added to `size`. The angle is reduced by whole quarter turns, with pi/2 in
 // parts, and two polynomials give sine and cosine of the rest.
 template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, real *size)
 {
@@ -138,7 +138,7 @@ FUNCTION bool is_finite(real x)
     return x - x == 0;
 }
 
-// Arrays of many states, `state` and `entry` numbers apart, and one state of them as functions read and write it.
+// An array of many states with the distances between states and entries, and one state that functions read or write.
 struct Array {
     real *at;
     whole state, entry;
@@ -160,7 +160,7 @@ struct Input {
 struct Output {
     real *__restrict__ at;
     whole entry;
-    real sum;  // not finite once a result is not, or if results are so large that their product is not
+    real sum;  // not finite if a result or a product of two results is not
     MEMBER void put(int k, real x)
     {
 #ifdef __CUDACC__
@@ -175,7 +175,7 @@ struct Output {
     }
 };
 
-// Results of a state in registers or shared memory, and whether all of them are finite.
+// The results of a state in registers or shared memory, and a sum that is finite if they are.
 struct Checked {
     real *at;
     real sum;
@@ -189,30 +189,30 @@ struct Checked {
     }
 };
 
-// One of states that lie side by side in arrays of fewer than 2^32 numbers.
-struct Side {
+// One state of a column-major array of fewer than 2^32 numbers.
+struct SoaInput {
     const real *__restrict__ at;
-    unsigned i, apart;
+    unsigned i, stride;
     MEMBER real operator[](int k) const
     {
 #ifdef __CUDACC__
-        return __ldcs(at + (i + k * apart));
+        return __ldcs(at + (i + k * stride));
 #else
-        return at[i + k * apart];
+        return at[i + k * stride];
 #endif
     }
 };
 
-struct SideOutput {
+struct SoaOutput {
     real *__restrict__ at;
-    unsigned i, apart;
+    unsigned i, stride;
     real sum;
     MEMBER void put(int k, real x)
     {
 #ifdef __CUDACC__
-        __stcs(at + (i + k * apart), x);
+        __stcs(at + (i + k * stride), x);
 #else
-        at[i + k * apart] = x;
+        at[i + k * stride] = x;
 #endif
     }
     MEMBER void check(real x, real y)
@@ -264,29 +264,29 @@ template <bool careful, class A0, class A1, class A2, class Out> FUNCTION bool b
     return careful || size <= 999999995904.0f;
 }
 
-// Which states are good is written to `good`, if it is given; the first that is not, to `bad`. States to be done again
-// are in `marked`, the last of them at `last`.
+// `good`, if it is not null, receives which states are good, and `bad` the first bad one. `marked` are the states to
+// compute again, the last of them at index `last`.
 struct Call {
     Array q, qd, qdd, out;
     unsigned char *good;
     unsigned long long *bad;
     whole *last, *marked;
-    whole states, entry;  // of entries of all arrays in which states are side by side
+    whole states, entry;  // the distance between entries of all column-major arrays
 };
 
-// What to do with a state of which this is the sum of what was checked.
-FUNCTION void judge(const Call &call, whole i, real sum)
+// Record whether a state is good, given the sum of its checks.
+FUNCTION void check_state(const Call &call, whole i, real sum)
 {
     bool good = is_finite(sum);
     if (!good) {
         good = true;
-        TURNS(k, 2)
+        LOOP(k, 2)
             good &= is_finite(call.out.at[i * call.out.state + k * call.out.entry]);
     }
     if (call.good)
         call.good[i] = good;
     if (!good) {
-        TURNS(k, 2)
+        LOOP(k, 2)
             call.out.at[i * call.out.state + k * call.out.entry] = sum - sum;
 #ifdef __CUDACC__
         atomicMin(call.bad, (unsigned long long)i);
@@ -296,19 +296,19 @@ FUNCTION void judge(const Call &call, whole i, real sum)
     }
 }
 
-// One state, in whatever layout; false where it has to be done again.
+// Compute one state of arrays with any strides; false if it must be computed again.
 template <bool careful> FUNCTION bool one(const Call &call, whole i)
 {
     const Input q = state_of(call.q, i); const Input qd = state_of(call.qd, i); const Input qdd = state_of(call.qdd, i);
     Output out = {call.out.at + i * call.out.state, call.out.entry, 0};
     const bool done = body<careful>(q, qd, qdd, out);
     if (done)
-        judge(call, i, out.sum);
+        check_state(call, i, out.sum);
     return done;
 }
 
 #ifdef __CUDACC__
-// A call of anything careful, even one that never happens, would cost a third: so there is another kernel for that.
+// A call of the careful sines, even if never taken, would cost a third of the speed. Therefore `again` is a kernel.
 FUNCTION void mark(const Call &call, whole i)
 {
     call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;

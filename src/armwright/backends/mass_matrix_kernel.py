@@ -1,4 +1,4 @@
-"""The mass matrix of a chain by its columns, each from one run of an inverse dynamics loop."""
+"""The mass matrix of a long chain by its columns, each of which is one run of a loop along the chain."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from armwright.backends.interface import BasicKernel
 
 
 class MassMatrixKernel(BasicKernel):
-    """M(q), from a kernel of torques (q, qd, qdd) without gravity: column j is the torque of a unit qdd j at rest.
+    """M(q) by a kernel of torques (q, qd, qdd) without gravity: column j is the torques of a unit qdd[j] at rest.
 
-    M is symmetric: a column is written as a row, so that its numbers are contiguous.
+    M is symmetric. A column is written as a row, so that its numbers are contiguous.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -21,21 +21,22 @@ class MassMatrixKernel(BasicKernel):
 
     @property
     def source(self) -> str:
+        """The text of the kernel."""
         return str(self._kernel.source)
 
     def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
         return fallback
 
-    def _parts(self, arrays: Sequence[Any], out: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-        """Yield the inputs of the kernel and the part of the output for every column."""
+    def _columns(self, arrays: Sequence[Any], out: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        """Yield the arguments of the kernel and its part of `out` for every column."""
         (q,), xp, (n, _) = arrays, package(out), self.shape
         rest, units = xp.zeros(n, self.dtype), xp.eye(n, dtype=self.dtype)
         for j in range(n):
-            still, unit = (xp.broadcast_to(x, (len(out), n)) for x in (rest, units[j]))
-            yield (q, still, unit), out[:, j * n : (j + 1) * n]
+            zero, column = (xp.broadcast_to(x, (len(out), n)) for x in (rest, units[j]))
+            yield (q, zero, column), out[:, j * n : (j + 1) * n]
 
     def run(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
-        finite = [self._kernel.run(given, part, threads) for given, part in self._parts(arrays, out)]
+        finite = [self._kernel.run(arguments, part, threads) for arguments, part in self._columns(arrays, out)]
         return all(finite)
 
     @property
@@ -44,22 +45,22 @@ class MassMatrixKernel(BasicKernel):
         return self.shape[:1]
 
     def code(self, arrays: Sequence[Any], out: Any) -> Any:
-        """Return the code launched for every column, on a GPU."""
-        given, part = next(self._parts(arrays, out))
-        return self._kernel.code(given, part)
+        """Return the compiled kernel of a column, on a card."""
+        arguments, part = next(self._columns(arrays, out))
+        return self._kernel.code(arguments, part)
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
-        """Launch all columns on a GPU, as a GPU kernel does."""
-        xp, (n, _), made = package(out), self.shape, list[Any]()
-        each = None if good is None else xp.empty((n, len(out)), bool)
-        for j, (given, part) in enumerate(self._parts(arrays, out)):
-            made.append(self._kernel.launch(given, part, None if each is None else each[j]))
-        if each is not None:
-            xp.all(each, axis=0, out=good)
+        """Fill `out` and `good` on a card, as `cuda.host.launcher.Launcher` does."""
+        xp, (n, _), indices = package(out), self.shape, list[Any]()
+        column_good = None if good is None else xp.empty((n, len(out)), bool)
+        for j, (arguments, part) in enumerate(self._columns(arrays, out)):
+            indices.append(self._kernel.launch(arguments, part, None if column_good is None else column_good[j]))
+        if column_good is not None:
+            xp.all(column_good, axis=0, out=good)
             xp.copyto(out, xp.nan, where=~good[:, None])
-        return xp.stack(made).min(axis=0)
+        return xp.stack(indices).min(axis=0)
 
-    def first(self, told: Any) -> int | None:
-        """Return the first state that is not good."""
-        found: int | None = self._kernel.first(told)
+    def first_bad(self, indices: Any) -> int | None:
+        """Return the index of the first bad state, None if all are good."""
+        found: int | None = self._kernel.first_bad(indices)
         return found

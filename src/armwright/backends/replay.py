@@ -1,4 +1,4 @@
-"""Programs replayed as native functions and expressions of CasADi, JAX and SymPy."""
+"""Programs as native functions and expressions of CasADi, JAX and SymPy."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from armwright.graph.program import Program
 from armwright.graph.replay import replay
 from armwright.graph.simplify import ARITHMETIC
 
-Operations = Mapping[str, Callable[..., Any]]
+PackageOperations = Mapping[str, Callable[..., Any]]
 
 
-def _operations(package: Any, select: Callable[..., Any], **names: str) -> Operations:
-    """Return the operations of a package; `names` gives those with other names."""
+def _operations(package: Any, select: Callable[..., Any], **names: str) -> PackageOperations:
+    """Return the functions of a package by our names; `names` are those that differ."""
     functions = ("sin", "cos", "sqrt", "tanh", "sign", "abs", "min", "max")
     return {**ARITHMETIC, **{op: getattr(package, names.get(op, op)) for op in functions}, "select": select}
 
 
-def _package(name: str) -> Any:
+def _import(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
@@ -29,7 +29,7 @@ def _package(name: str) -> Any:
         raise ArmwrightError(f"exporting to {package} needs it installed: pip install {package}") from None
 
 
-def _outputs(program: Program, arrays: list[Any], operations: Operations) -> list[Any]:
+def _outputs(program: Program, arrays: list[Any], operations: PackageOperations) -> list[Any]:
     places = program.places()
 
     def leaf(node: Expr) -> Any:
@@ -41,7 +41,7 @@ def _outputs(program: Program, arrays: list[Any], operations: Operations) -> lis
     return replay(program.outputs, leaf, lambda op, *args: operations[op](*args))
 
 
-def _parts(program: Program, arrays: list[Any], operations: Operations) -> list[tuple[list[Any], int, int]]:
+def _parts(program: Program, arrays: list[Any], operations: PackageOperations) -> list[tuple[list[Any], int, int]]:
     """Return the outputs as one matrix or several: entries, rows, columns."""
     *_, rows, columns = (1, *program.shape) if len(program.shape) > 1 else (*(program.shape or (1,)), 1)
     values = _outputs(program, arrays, operations)
@@ -51,7 +51,7 @@ def _parts(program: Program, arrays: list[Any], operations: Operations) -> list[
 
 def casadi(name: str, program: Program) -> Any:
     """Return a casadi.Function of column vectors; derivatives have three matrices as outputs."""
-    ca = _package("casadi")
+    ca = _import("casadi")
     arrays = [ca.SX.sym(argument, len(inputs)) for argument, inputs in program.arguments]
     operations = _operations(ca, lambda x, y, z: ca.if_else(x > 0, y, z), abs="fabs", min="fmin", max="fmax")
     parts = [
@@ -64,7 +64,7 @@ def casadi(name: str, program: Program) -> Any:
 
 def jax(name: str, program: Program) -> Any:
     """Return a function of arrays (n,) that JAX can compile, batch (vmap) and differentiate."""
-    jnp = _package("jax.numpy")
+    jnp = _import("jax.numpy")
     operations = _operations(jnp, lambda x, y, z: jnp.where(x > 0, y, z), min="minimum", max="maximum")
 
     def function(*arrays: Any) -> Any:
@@ -77,7 +77,7 @@ def jax(name: str, program: Program) -> Any:
 
 def sympy(name: str, program: Program) -> Any:
     """Return the symbols of each argument and a Matrix, or three matrices for derivatives."""
-    sp = _package("sympy")
+    sp = _import("sympy")
     arrays = [sp.symbols(f"{argument}1:{len(inputs) + 1}", real=True) for argument, inputs in program.arguments]
     operations = _operations(sp, lambda x, y, z: sp.Piecewise((y, x > 0), (z, True)), abs="Abs", min="Min", max="Max")
     parts = [sp.Matrix(rows, columns, values) for values, rows, columns in _parts(program, arrays, operations)]

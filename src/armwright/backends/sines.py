@@ -1,8 +1,8 @@
 """The coefficients of sine and cosine in generated code.
 
-The angle is reduced by k quarter turns, k = round(x 2/pi), with pi/2 in three parts, of which a GPU uses two. x - k P1
-is exact for |x| <= 1e6: both are multiples of the last bit of P1 and their difference is below one. So rounding affects
-only the small rest. Two polynomials give sine and cosine of the rest; k mod 4 selects them and their signs.
+The angle is reduced by k quarter turns, k = round(x 2/pi), with pi/2 in three parts, of which a card uses two.
+x - k P1 is exact for |x| <= 1e6: both are multiples of the last bit of P1, and their difference is below one. Only the
+small rest is rounded. Two polynomials give sine and cosine of the rest; k mod 4 selects between them, and their signs.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_ANGLE = 1e6
+"""The largest angle in radians that is reduced accurately with fused multiply-adds."""
 
 
 @dataclass(frozen=True)
-class Sines:
-    """The coefficients of one precision: pi/2 in parts, and polynomials in z = r^2, lowest power first.
+class SineCoefficients:
+    """The parts of pi/2 and the polynomials in z = r^2, lowest power first, of one precision.
 
-    `split` are parts with so few digits that k times a part is exact without a fused multiply-add; the last is the
-    rest. Then k must leave room for the digits of the first part, up to `split_limit`.
+    The parts in `split` have so few digits that k times a part is exact without a fused multiply-add, for angles up to
+    `split_limit`; the last part is the rest.
     """
 
     parts: tuple[float, ...]
@@ -27,11 +28,11 @@ class Sines:
     cosine: tuple[float, ...]
 
     def limit(self, fused: bool) -> float:
-        """Return the largest angle that is reduced accurately, with or without a fused multiply-add."""
+        """Return the largest angle that is reduced accurately, with or without fused multiply-adds."""
         return MAX_ANGLE if fused else self.split_limit
 
 
-DOUBLE = Sines(  # of the Sun math library
+DOUBLE_SINES = SineCoefficients(  # of the Sun math library
     parts=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
     split=(
         1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624871116645580e-21, 8.47842766036889956997e-32,
@@ -46,7 +47,7 @@ DOUBLE = Sines(  # of the Sun math library
         -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
     ),
 )  # fmt: skip
-SINGLE = Sines(  # of Cephes
+SINGLE_SINES = SineCoefficients(  # of Cephes
     parts=(1.57079637050628662109375, -4.37113882867379e-08, -1.7151245100059158e-15),
     split=(1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8),
     split_limit=8e3,
@@ -55,6 +56,6 @@ SINGLE = Sines(  # of Cephes
 )
 
 
-def sines(double: bool) -> Sines:
-    """Return the coefficients of a precision."""
-    return DOUBLE if double else SINGLE
+def sine_coefficients(double: bool) -> SineCoefficients:
+    """Return the coefficients of double or single precision."""
+    return DOUBLE_SINES if double else SINGLE_SINES

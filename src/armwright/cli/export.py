@@ -12,8 +12,10 @@ from armwright.cli.command import JSON_OPTION, NamedRobot, robot_of
 from armwright.cli.output import report_page, show_json, show_progress, show_rows
 from armwright.errors import InputError
 from armwright.export import EXPORTS, identifier
-from armwright.export.exporting import form_of, kept, wanted
+from armwright.export.folder import write_export
+from armwright.export.formats import export_format
 from armwright.export.notes import digest
+from armwright.export.request import export_request
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
@@ -45,22 +47,22 @@ def run_export(
     Example: armwright export panda -o robot
     """
     dtype = "float32" if single else "float64"
-    form, arm = form_of(to, dtype), robot_of(robot)
+    format_, arm = export_format(to, dtype), robot_of(robot)
     folder = output or Path(identifier(arm.name))
     if output is None and folder.is_symlink():
         raise InputError(f"{folder} is a link; expected a folder, so name the one you mean with -o")
     with show_progress(f"writing {arm.name}"):
-        named = form.functions if functions is None else _split(functions)
-        asked = wanted(arm, named, dtype, _split(vary), _split(wrenches))
-        paths = kept(folder, form.files(asked), force)
+        names = format_.functions if functions is None else _split(functions)
+        request = export_request(arm, names, dtype, _split(vary), _split(wrenches))
+        paths = write_export(folder, format_.files(request), force, format_.comments)
     if json:
-        written = {name: _as_data(program) for name, program in asked.written.items()}
+        written = {name: _as_data(program) for name, program in request.written.items()}
         show_json({"robot": arm.name, "digest": digest(arm), "to": to, "files": paths, "functions": written})
         return
     show_rows(
-        [("function", "arguments", "result", *OPERATION_KINDS), *(_row(*entry) for entry in asked.written.items())]
+        [("function", "arguments", "result", *OPERATION_KINDS), *(_row(*entry) for entry in request.written.items())]
     )
-    report_page(folder, f"{', '.join(path.name for path in paths)}: {form.about}")
+    report_page(folder, f"{', '.join(path.name for path in paths)}: {format_.about}")
 
 
 def _split(given: Sequence[str] | None) -> list[str]:

@@ -1,7 +1,8 @@
-"""A robot's dynamics for use elsewhere: as C, C++, Python, or as a function of another package."""
+"""Export of a robot's functions as code: C, C++, CUDA, FMI, Python, or functions of another package."""
 
-from armwright.export.exporting import export
-from armwright.export.forms import EXPORTS, Form, Wanted
+from armwright.export.formats import EXPORTS, ExportFormat
 from armwright.export.names import identifier
+from armwright.export.request import ExportRequest
+from armwright.export.robot_export import export
 
-__all__ = ["EXPORTS", "Form", "Wanted", "export", "identifier"]
+__all__ = ["EXPORTS", "ExportFormat", "ExportRequest", "export", "identifier"]

@@ -1,4 +1,4 @@
-"""Names of robots, functions and parameters as other languages can have them."""
+"""Names of robots, functions and parameters as identifiers of other languages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-_WORDS = """
+_RESERVED_TEXT = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
 assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdarg stdbool stddef stdint stdio
@@ -24,31 +24,31 @@ nearbyint nextafter open pause perror pipe pow printf putenv qsort raise rand ra
 remquo rename rewind rindex rint round scalbn select significand sin sinh sleep sqrt srand stderr stdin stdout strcat
 strcmp strcpy strlen strstr sync system tan tanh tgamma trunc write y0 y1 yn linux unix
 """
-RESERVED = frozenset(_WORDS.split())
-"""Names with a meaning in C or C++ and their libraries, among their headers, or in CMake."""
+RESERVED = frozenset(_RESERVED_TEXT.split())
+"""Names that C, C++, their libraries and headers, or CMake reserve."""
 
-LONGEST = 60
-"""Letters of a name, with which a file can still be named."""
+MAX_IDENTIFIER_LENGTH = 60
+"""The most letters of a name, so that files can have it."""
 
 
 def identifier(name: str) -> str:
-    """The robot's name as a name in C and Python: ASCII letters, digits and underscores, not starting with a digit."""
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()[:LONGEST].rstrip("_")
-    taken = keyword.iskeyword(plain) or plain in sys.stdlib_module_names or plain in RESERVED
-    return plain if plain and not plain[0].isdigit() and not taken else f"robot_{plain}".rstrip("_")
+    """Return a robot's name as an identifier: ASCII letters, digits and underscores, not beginning with a digit."""
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()[:MAX_IDENTIFIER_LENGTH].rstrip("_")
+    reserved = keyword.iskeyword(plain) or plain in sys.stdlib_module_names or plain in RESERVED
+    return plain if plain and not plain[0].isdigit() and not reserved else f"robot_{plain}".rstrip("_")
 
 
-def outside(function: str) -> str:
-    """The name of a function in other languages: "jacobian@camera" is jacobian_camera.
+def function_name(function: str) -> str:
+    """Return the exported name of a function: jacobian_camera for "jacobian@camera".
 
-    Letters that not all of them have are there by their numbers; CasADi takes no two underscores in a row.
+    Letters outside ASCII are written by their code points. CasADi allows no two underscores in a row.
     """
     plain = "".join(c if c.isascii() else f"_u{ord(c):x}_" for c in function)
     return re.sub(r"[\W_]+", "_", plain).strip("_")
 
 
-def arguments(names: Iterable[str]) -> dict[str, str]:
-    """Arguments by their names outside, none of them twice: "payload.mass" is payload_mass."""
+def argument_names(names: Iterable[str]) -> dict[str, str]:
+    """Return unique identifiers for names of arguments: payload_mass for "payload.mass"."""
     made: dict[str, str] = {}
     for name in names:
         plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
@@ -59,6 +59,6 @@ def arguments(names: Iterable[str]) -> dict[str, str]:
     return made
 
 
-def shown(name: str) -> str:
-    """A name into comments: nothing that could end one."""
+def comment_text(name: str) -> str:
+    """Return a name without characters that could end a comment."""
     return re.sub(r"[^\w .,()-]", " ", name, flags=re.ASCII)

@@ -1,4 +1,4 @@
-"""What somebody who has nothing but the exported code must know of the robot, as lines of a comment."""
+"""The description of the robot in the header of exported code, as lines of a comment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from armwright.export.names import arguments, shown
+from armwright.export.names import argument_names, comment_text
 from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.formulations.quantities.kinematics import link_frames
@@ -18,29 +18,34 @@ from armwright.model.records import JointModel
 from armwright.model.robot_parameters import parameter_values
 from armwright.model.transforms import IDENTITY_TRANSFORM, Transform
 
-_UNITS = {"mass": "kg", "com": "m", "inertia": "kg m^2, as xx yy zz xy xz yz", "gravity": "m/s^2 in the world"}
+_PARAMETER_UNITS = {
+    "mass": "kg",
+    "com": "m",
+    "inertia": "kg m^2, as xx yy zz xy xz yz",
+    "gravity": "m/s^2 in the world",
+}
 
 
 def digest(robot: Description) -> str:
-    """A name for exactly this robot: all its numbers and names, but not what it looks like."""
-    told: dict[str, object] = {f.name: getattr(robot, f.name) for f in fields(Description) if f.hash is not False}
-    told["links"] = [(link.name, link.mass, link.com, link.inertia) for link in robot.links]
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+    """Return a digest of all numbers and names of a robot, but not of its visuals."""
+    content: dict[str, object] = {f.name: getattr(robot, f.name) for f in fields(Description) if f.hash is not False}
+    content["links"] = [(link.name, link.mass, link.com, link.inertia) for link in robot.links]
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
 
 def notes(robot: Description, vary: Sequence[str] = (), wrenches: Sequence[str] = ()) -> list[str]:
-    """Where it comes from, joints in their order, frames, what is included and what is left open."""
-    said = [f"Digest of the robot: {digest(robot)}."]
+    """Return lines on the source, joints in order, frames, what is included, and runtime parameters."""
+    lines = [f"Digest of the robot: {digest(robot)}."]
     if source := " ".join(robot.source.split()):
-        said.append(f"Source: {shown(source)}")
+        lines.append(f"Source: {comment_text(source)}")
     return [
-        *said,
+        *lines,
         *_joints(robot),
         *_quaternions(robot),
         *_followers(robot),
         *_frames(robot),
         *_included(robot),
-        *_open(robot, vary, wrenches),
+        *_arguments(robot, vary, wrenches),
     ]
 
 
@@ -49,16 +54,16 @@ def _joints(robot: Description) -> Iterator[str]:
         yield f"qd, qdd and tau have {robot.n} entries, one for each freedom, in this order; q has {robot.nq}:"
     else:
         yield f"q, qd, qdd and tau have {robot.n} entries, one for each joint, in this order:"
-    frames = _at_zero(robot)
+    frames = _frames_at_zero(robot)
     numbers = [i for i, row in enumerate(robot.rows) if row.mimic is None]
     for i, (joint, row) in enumerate(zip(robot.joints, numbers, strict=True)):
-        yield f"  [{i}] {shown(joint.name)}: {_said(joint)}{_axis(joint, frames[row]) if frames else ''}"
+        yield f"  [{i}] {comment_text(joint.name)}: {_joint_text(joint)}{_axis(joint, frames[row]) if frames else ''}"
     if frames:
         yield "Axes and origins are those in the world with every joint at zero; positive is by the right hand."
 
 
-def _said(joint: JointModel) -> str:
-    """Kind, units and limits."""
+def _joint_text(joint: JointModel) -> str:
+    """Return type, units and limits of a joint."""
     length, force = ("m", "N") if joint.prismatic else ("rad", "N m")
     text = f"{joint.type}, {length}, {force}"
     if joint.limits is not None:
@@ -70,20 +75,20 @@ def _said(joint: JointModel) -> str:
     return text
 
 
-def _at_zero(robot: Description) -> list[Pose]:
-    """The frame behind every joint when all are at zero; none where loops hold the robot, which may not get there."""
+def _frames_at_zero(robot: Description) -> list[Pose]:
+    """Return the frame after every joint, all at zero; none for robots with loops, which may not reach that."""
     if robot.loops:
         return []
     q = robot.neutral.tolist()
-    there = placed(robot.mechanism(), q)
-    return link_frames(there, positions(there, q))
+    mechanism = placed(robot.mechanism(), q)
+    return link_frames(mechanism, positions(mechanism, q))
 
 
 def _axis(joint: JointModel, frame: Pose) -> str:
     if joint.kind in FREEDOMS_OF_KIND:
         return ""
-    way = "along" if joint.prismatic else "about"
-    return f"; {way} {_triple(row.z for row in frame.rotation)} through {_triple(frame.position)}"
+    relation = "along" if joint.prismatic else "about"
+    return f"; {relation} {_triple(row.z for row in frame.rotation)} through {_triple(frame.position)}"
 
 
 def _triple(numbers: Iterable[float]) -> str:
@@ -91,7 +96,7 @@ def _triple(numbers: Iterable[float]) -> str:
 
 
 def _quaternions(robot: Description) -> list[str]:
-    """Which entries of q are those of a ball, free or planar joint, and in which axes it moves; others are as in qd."""
+    """Return lines on the entries of ball, free and planar joints, and the axes of their velocities."""
     meaning = {
         "ball": "a unit quaternion (x, y, z, w)",
         "free": "the position (x, y, z), then a unit quaternion (x, y, z, w)",
@@ -102,73 +107,78 @@ def _quaternions(robot: Description) -> list[str]:
         "free": "of the origin of its body, linear before angular, both in the axes of the body",
         "planar": "linear, in the axes of its body, then angular",
     }
-    said = []
+    lines = []
     for ball in robot.balls:
-        name, first = shown(robot.rows[ball.joint].name.rpartition(".")[0]), ball.first_entry
-        said.append(f"  q[{first}] to q[{first + ball.freedoms}] of {name}, {ball.kind}: {meaning[ball.kind]}")
+        name, first = comment_text(robot.rows[ball.joint].name.rpartition(".")[0]), ball.first_entry
+        lines.append(f"  q[{first}] to q[{first + ball.freedoms}] of {name}, {ball.kind}: {meaning[ball.kind]}")
         one, last = ball.coordinate, ball.coordinate + ball.freedoms - 1
-        said.append(f"  [{one}] to [{last}] of qd, qdd (the rates of qd) and tau of {name}: {moving[ball.kind]}")
-    if said:
+        lines.append(f"  [{one}] to [{last}] of qd, qdd (the rates of qd) and tau of {name}: {moving[ball.kind]}")
+    if lines:
         others = "Other joints have their entries of q in the same order."
-        said.append(f"{others} A quaternion that is not of unit length gives no finite result.")
-    return said
+        lines.append(f"{others} A quaternion that is not of unit length gives no finite result.")
+    return lines
 
 
 def _followers(robot: Description) -> Iterator[str]:
     for joint in robot.followers:
         m = joint.mimic
         if m is not None and m.loop:
-            yield f"  {shown(joint.name)} is moved by the loop {shown(m.loop)}"
+            yield f"  {comment_text(joint.name)} is moved by the loop {comment_text(m.loop)}"
         elif m is not None:
             bent = [(f"{m.joint}^{power}", k) for power, k in enumerate(m.curve, start=2) if k]
-            terms = " ".join(f"{factor:+g} {shown(name)}" for name, factor in (*m.leaders, *bent)).removeprefix("+")
-            yield f"  {shown(joint.name)} follows: {terms} {m.offset:+g}"
+            terms = " ".join(f"{factor:+g} {comment_text(name)}" for name, factor in (*m.leaders, *bent)).removeprefix(
+                "+"
+            )
+            yield f"  {comment_text(joint.name)} follows: {terms} {m.offset:+g}"
 
 
 def _frames(robot: Description) -> Iterator[str]:
     yield f"Gravity is {_triple(robot.gravity)} m/s^2 in the world."
     yield (
-        "Poses are seen from the world, where the base transform places frame 0; jacobians are those of the tool's "
-        "origin; link frames are the canonical ones that print(robot) shows, with z on the axis of the joint before."
+        "Poses are in the world frame, in which the base transform places frame 0. Jacobians are those of the "
+        "origin of the tool. Link frames are the canonical ones of print(robot), with z on the axis of the joint "
+        "before."
     )
     if robot.base != IDENTITY_TRANSFORM:
         yield f"Frame 0 stands in the world at {_placed(robot.base)}"
-    at_zero, carriers = _at_zero(robot), robot.link_rows
+    zero_frames, carriers = _frames_at_zero(robot), robot.link_rows
     for link, carrier in zip(robot.links, carriers, strict=True):
         where = ""
-        if at_zero:
-            stood = at_zero[carrier]
-            where = f", at zero at {_triple(stood.position)}, x {_triple(row.x for row in stood.rotation)}"
-        yield f"  link {shown(link.name)}, behind {shown(robot.rows[carrier].name)}{where}"
+        if zero_frames:
+            frame_at_zero = zero_frames[carrier]
+            where = (
+                f", at zero at {_triple(frame_at_zero.position)}, x {_triple(row.x for row in frame_at_zero.rotation)}"
+            )
+        yield f"  link {comment_text(link.name)}, behind {comment_text(robot.rows[carrier].name)}{where}"
     for frame in (*([] if robot.tip is None else [robot.tool_frame]), *robot.frames):
-        on = "the base" if frame.link < 0 else f"link {shown(robot.links[frame.link].name)}"
-        yield f"  frame {shown(frame.name)}, on {on} at {_placed(frame.pose)}"
+        on = "the base" if frame.link < 0 else f"link {comment_text(robot.links[frame.link].name)}"
+        yield f"  frame {comment_text(frame.name)}, on {on} at {_placed(frame.pose)}"
 
 
 def _placed(pose: Transform) -> str:
-    """A transform by its origin and, where it turns, its axes."""
+    """Return the origin of a transform and, if it rotates, its axes."""
     where, axes = _triple(row[3] for row in pose[:3]), [[row[k] for row in pose[:3]] for k in range(3)]
-    turned = [f"{name} {_triple(axis)}" for name, axis in zip("xyz", axes, strict=True)]
-    return ", ".join([where, *([] if axes == np.eye(3).tolist() else turned)])
+    rotated = [f"{name} {_triple(axis)}" for name, axis in zip("xyz", axes, strict=True)]
+    return ", ".join([where, *([] if axes == np.eye(3).tolist() else rotated)])
 
 
 def _included(robot: Description) -> list[str]:
-    """Which of friction, rotors, springs and payload are in the numbers."""
+    """Return lines on friction, rotors, springs and payload, as far as they are included."""
     rows = robot.rows
     dry = any(row.viscous or row.coulomb for row in rows)
-    rubbing = [f"{shown(row.name)} {row.viscous:g}, {row.coulomb:g}" for row in rows] if dry else []
-    rotors = [f"{shown(row.name)} {row.armature:g}" for row in rows if row.armature]
+    rubbing = [f"{comment_text(row.name)} {row.viscous:g}, {row.coulomb:g}" for row in rows] if dry else []
+    rotors = [f"{comment_text(row.name)} {row.armature:g}" for row in rows if row.armature]
     law = "coulomb * sign(qd)" if not any(row.smooth for row in rows) else "coulomb * tanh(qd / smooth)"
-    springs = [f"{shown(row.name)} {_spring(row)}" for row in rows if row.sprung]
-    carried = [f"{shown(link.name)} {link.compensated_mass:g}" for link in robot.links if link.compensated_mass]
-    held = robot.payload
+    springs = [f"{comment_text(row.name)} {_spring(row)}" for row in rows if row.sprung]
+    carried = [f"{comment_text(link.name)} {link.compensated_mass:g}" for link in robot.links if link.compensated_mass]
+    payload = robot.payload
     return [
         f"Friction, viscous * qd + {law}, is included: {'; '.join(rubbing)}" if dry else "No friction.",
-        "Rotor inertias as joints feel them are included: " + "; ".join(rotors) if rotors else "No rotor inertias.",
-        *([f"Springs beside joints are included: {'; '.join(springs)}"] if springs else []),
-        *([f"Weight that no drive carries is taken off, in kg: {'; '.join(carried)}"] if carried else []),
-        f"A payload of {held.mass:g} kg at {_triple(held.com)} m in the tool frame is included."
-        if held
+        "Rotor inertias at the joints are included: " + "; ".join(rotors) if rotors else "No rotor inertias.",
+        *([f"Springs at joints are included: {'; '.join(springs)}"] if springs else []),
+        *([f"Counterbalanced mass of links is subtracted, in kg: {'; '.join(carried)}"] if carried else []),
+        f"A payload of {payload.mass:g} kg at {_triple(payload.com)} m in the tool frame is included."
+        if payload
         else "No payload.",
     ]
 
@@ -178,12 +188,12 @@ def _spring(row: JointModel) -> str:
     return f"{row.spring_stiffness:g} x{curve}, x = q - {row.spring_rest:g}"
 
 
-def _open(robot: Description, vary: Sequence[str], wrenches: Sequence[str]) -> Iterator[str]:
-    """What stays open: arguments behind the others."""
-    for name, argument in arguments(vary).items():
+def _arguments(robot: Description, vary: Sequence[str], wrenches: Sequence[str]) -> Iterator[str]:
+    """Yield lines on runtime parameters and wrenches, the last arguments."""
+    for name, argument in argument_names(vary).items():
         field = name.rpartition(".")[2]
-        unit = f", {_UNITS[field]}" if field in _UNITS else ""
+        unit = f", {_PARAMETER_UNITS[field]}" if field in _PARAMETER_UNITS else ""
         numbers = ", ".join(f"{x:g}" for x in parameter_values(robot, name))
-        yield f"{argument} is {shown(name)} of the robot in place of its own ({numbers}){unit}."
+        yield f"{argument} is {comment_text(name)} of the robot; its value is ({numbers}){unit}."
     for name in wrenches:
         yield f"{name} is {ARGUMENT_MEANINGS[name]}, exerted by the surroundings; N and N m."

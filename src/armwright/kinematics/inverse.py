@@ -70,15 +70,15 @@ def inverse_kinematics(
     If T or q0 are on a card that is the target of the solver, the answer is there, too, as arrays of their package.
     """
     card, options = backend(solver.target).device, _options(tolerance, attempts, seed)
-    kind = card.package([*(T.values() if isinstance(T, Mapping) else [T]), q0]) if card else ""
+    kind = card.array_package([*(T.values() if isinstance(T, Mapping) else [T]), q0]) if card else ""
     if not kind:
         return _answer(solver, T, q0, path, options)
     with card.stream(kind):
-        taken = {name: card.taken(x) for name, x in T.items()} if isinstance(T, Mapping) else card.taken(T)
-        q, solved, failure = _answer(solver, taken, card.taken(q0), path, options, card)
+        taken = {name: card.to_cupy(x) for name, x in T.items()} if isinstance(T, Mapping) else card.to_cupy(T)
+        q, solved, failure = _answer(solver, taken, card.to_cupy(q0), path, options, card)
         if failure is not None:
-            failure.q, failure.error = (card.given(x, kind) for x in (failure.q, failure.error))
-        return Answer(card.given(q, kind), card.given(solved, kind), failure)
+            failure.q, failure.error = (card.to_package(x, kind) for x in (failure.q, failure.error))
+        return Answer(card.to_package(q, kind), card.to_package(solved, kind), failure)
 
 
 def _answer(solver: Solver, T: Targets, q0: ArrayLike | None, path: bool, options: Options, card: Any = None) -> Answer:
@@ -121,7 +121,7 @@ def _raise_input_error(solver: Solver, T: Targets, q0: Any, batch: tuple[int, ..
 
 def _on_host(array: Any, card: Any) -> Any:
     """Return an array of a card as one of NumPy, anything else unchanged."""
-    return card.fetched(array) if on_card(array) else array
+    return card.to_numpy(array) if on_card(array) else array
 
 
 def _targets(T: Targets, card: Any = None, deferred: bool = False) -> Array:

@@ -293,11 +293,11 @@ def _launched(
 
     def launch(context: Any, out: Any, *given: Any) -> None:
         with card.stream_at(context.stream):
-            result = card.seen(out)
-            columns = [card.spread(card.seen(x), result.shape[:-1]) for x in given]
+            result = card.from_buffer(out)
+            columns = [card.broadcast_states(card.from_buffer(x), result.shape[:-1]) for x in given]
             told = kernel.launch(columns, result.reshape(-1, entries))
-            if not function.masked and kernel.first(told) is not None:
-                check([card.fetched(x) for x in columns])
+            if not function.masked and kernel.first_bad(told) is not None:
+                check([card.to_numpy(x) for x in columns])
                 raise gradient_overflow(function)
 
     def run(*arrays: Any) -> Any:

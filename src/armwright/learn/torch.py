@@ -143,7 +143,9 @@ def _computed(function: DifferentiableFunction, work: Callable[..., Sequence[Any
         arrays = [x.detach().resolve_neg().numpy() for x in tensors]
         return tuple(torch.as_tensor(array) for array in work(arrays, torch.get_num_threads()))
     with card.stream("torch"):
-        return tuple(card.given(array, "torch") for array in work([card.taken(x.resolve_neg()) for x in tensors], 1))
+        return tuple(
+            card.to_package(array, "torch") for array in work([card.to_cupy(x.resolve_neg()) for x in tensors], 1)
+        )
 
 
 def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, tensors: Sequence[Tensor]) -> Any:

@@ -276,11 +276,11 @@ class Stepper:
         """
         every = whole_number("checkpoints", checkpoints, 1)
         if self._elsewhere(q0, qd0, tau, by_q, by_qd):
-            kind = self._card.package((q0, qd0, tau, by_q, by_qd))
+            kind = self._card.array_package((q0, qd0, tau, by_q, by_qd))
 
             def asked(q: Array, qd: Array) -> tuple[Any, ...]:
-                both = by_q(*(self._card.given(x, kind) for x in (q, qd)))  # type: ignore[operator]
-                return tuple(map(self._card.taken, both)) if isinstance(both, (tuple, list)) else both
+                both = by_q(*(self._card.to_package(x, kind) for x in (q, qd)))  # type: ignore[operator]
+                return tuple(map(self._card.to_cupy, both)) if isinstance(both, (tuple, list)) else both
 
             back = self._there(
                 lambda q0, qd0, tau, by_q, by_qd: self.gradient(q0, qd0, tau, by_q, by_qd, every, raises=raises),
@@ -347,17 +347,17 @@ class Stepper:
 
     def _elsewhere(self, *arrays: Any) -> bool:
         """Return True if some are arrays on the card of another package than CuPy."""
-        return self._card is not None and self._card.package(arrays) in self._card.FOREIGN
+        return self._card is not None and self._card.array_package(arrays) in self._card.FOREIGN_PACKAGES
 
     def _there(self, work: Callable[..., tuple[Any, ...]], *arrays: Any) -> tuple[Any, ...]:
         """Return the results for arrays of another package on the card: in the same memory, on its stream."""
-        kind = self._card.package(arrays)
+        kind = self._card.array_package(arrays)
         with self._card.stream(kind):
-            return tuple(self._card.given(x, kind) for x in work(*map(self._card.taken, arrays)))
+            return tuple(self._card.to_package(x, kind) for x in work(*map(self._card.to_cupy, arrays)))
 
     def _together(self, *arrays: Array) -> list[Array]:
         """The same, all on the card if one of them is."""
-        return [self._card.copied(x) for x in arrays] if any(map(on_card, arrays)) else list(arrays)
+        return [self._card.to_device(x) for x in arrays] if any(map(on_card, arrays)) else list(arrays)
 
     def _torques(self, tau: ArrayLike) -> Array:
         n = self.robot.n
@@ -402,7 +402,7 @@ class Stepper:
 
     def _columns(self, arrays: list[Array], batch: tuple[int, ...]) -> list[Array]:
         """Arrays (..., entries) and the plan of a step as (states, entries)."""
-        plan = self._card.copied(self._plan) if any(map(on_card, arrays)) else self._plan
+        plan = self._card.to_device(self._plan) if any(map(on_card, arrays)) else self._plan
         return [state_rows(array, batch, array.shape[-1:]) for array in (*arrays, plan)]
 
     def _unit(self, q: Array, batch: tuple[int, ...], raises: bool) -> Array:

@@ -9,6 +9,7 @@ from functools import reduce
 from armwright.backends.llvm.block import Block
 from armwright.backends.llvm.hyperbolic import tangent
 from armwright.backends.llvm.trigonometry import sine_cosine
+from armwright.backends.slots import allocate_slots
 from armwright.graph.angles import rounds
 from armwright.graph.expression import LEAVES, Expr, Operand, schedule
 from armwright.graph.program import Program
@@ -117,8 +118,8 @@ def _check_idle(program: Program, block: Block) -> None:
 
 def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr]], filled: bool) -> Iterator[str]:
     """Yield a function for each piece, and the one that calls them."""
-    t, home = block.lanes, {node.index: k for k, piece in enumerate(pieces) for node in piece}
-    slots = _slots(pieces, home)
+    t, allocation = block.lanes, allocate_slots(pieces, lambda node: (x.index for x in node.args))
+    home, slots = allocation.home, allocation.slots
     last = len(pieces) - 1
     when = [home.get(x.index, last) if isinstance(x, Expr) else last for x in program.outputs]
     for k, piece in enumerate(pieces):
@@ -133,11 +134,10 @@ def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr
                 part.store("%kept", slots[node.index], values[node.index], t.bytes)
         yield part.function(f"@{name}.{k}({signature(program)}, ptr noalias %kept) noinline")
     given = ", ".join(arguments(program))
-    room = max(slots.values(), default=0) + 1
     yield "\n".join(
         [
             f"define internal void @{name}({signature(program)}) noinline {{",
-            f"  %kept = alloca [{room} x {t.vector}], align 64",
+            f"  %kept = alloca [{max(1, allocation.size)} x {t.vector}], align 64",
             *(
                 f"  call void @{name}.{k}({given}, ptr %po, i64 %so, ptr %status, ptr %kept)"
                 for k in range(len(pieces))
@@ -145,25 +145,6 @@ def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr
             "  ret void\n}",
         ]
     )
-
-
-def _slots(pieces: list[list[Expr]], home: Mapping[int, int]) -> dict[int, int]:
-    """Return the memory slots of values that later pieces use; a slot is free after the last use."""
-    until: dict[int, int] = {}
-    for k, piece in enumerate(pieces):
-        until |= {x.index: k for node in piece for x in node.args if home.get(x.index, k) != k}
-    slots: dict[int, int] = {}
-    free, leaving, room = list[int](), dict[int, list[int]](), 0
-    for k, piece in enumerate(pieces):
-        free += leaving.pop(k - 1, [])
-        for node in piece:
-            if node.index in until:
-                if not free:
-                    free.append(room)
-                    room += 1
-                slots[node.index] = free.pop()
-                leaving.setdefault(until[node.index], []).append(slots[node.index])
-    return slots
 
 
 def _slot(block: Block, k: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from armwright.backends.llvm.block import Block, Lanes, library, repeated
-from armwright.backends.sines import sines
+from armwright.backends.sines import sine_coefficients
 
 
 def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
@@ -79,7 +79,7 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
     shifted = block.fma(x, t.splat(2 / math.pi), t.splat(magic))
     k = block.let(f"fsub {t.vector} {shifted}, {t.splat(magic)}")
     r = x
-    own = sines(t.double)
+    own = sine_coefficients(t.double)
     for part in own.parts if t.fma else own.split:
         r = block.fma(k, t.splat(-part), r)
     z = block.let(f"fmul {t.vector} {r}, {r}")
@@ -101,7 +101,7 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
 
 def largest(t: Lanes) -> float:
     """Return the largest angle that is reduced here."""
-    return sines(t.double).limit(t.fma)
+    return sine_coefficients(t.double).limit(t.fma)
 
 
 def _polynomial(block: Block, z: str, coefficients: tuple[float, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Programs as C99 for a controller: no allocation, no dependency but the math library, float or double."""
+"""Programs as C99 for a controller: without allocation, with the math library only, in float or double."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Protocol
 
 import numpy as np
 
-from armwright.backends.sines import sines
+from armwright.backends.sines import sine_coefficients
 from armwright.backends.text.notation import Notation, Statements, infix
 from armwright.graph.angles import rounds
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
-Vectors = tuple[Sequence[np.ndarray], np.ndarray, float]
-"""Arguments and result of a state to check against, and how far off a result may be, relative to its largest entry."""
+TestState = tuple[Sequence[np.ndarray], np.ndarray, float]
+"""Arguments and result of a test state, and the tolerance relative to the largest entry of the result."""
 
 
 def notation(double: bool) -> Notation:
+    """Return how C writes each operation."""
     suffix = "" if double else "f"
 
     def constant(x: float) -> str:
@@ -34,7 +35,7 @@ def notation(double: bool) -> Notation:
         **infix("{}" + suffix),
         "constant": constant,
         "abs": lambda x: f"fabs{suffix}({x})",
-        "sign": lambda x: f"{x} == {x} ? ({x} > 0) - ({x} < 0) : {x}",  # a nan stays a nan
+        "sign": lambda x: f"{x} == {x} ? ({x} > 0) - ({x} < 0) : {x}",  # nan remains nan
         "min": lambda x, y: f"{x} < {y} || {x} != {x} ? {x} : {y}",
         "max": lambda x, y: f"{x} > {y} || {x} != {x} ? {x} : {y}",
         "select": lambda x, y, z: f"{x} > 0 ? {y} : {z}",
@@ -47,8 +48,8 @@ def _signature(prefix: str, name: str, program: Program, real: str) -> str:
     return f"void {prefix}_{name}({', '.join(arguments)}, {real} out[{len(program.outputs)}])"
 
 
-class Driven(Protocol):
-    """What the header tells of a joint in macros."""
+class JointMacros(Protocol):
+    """The data of a joint that the header has in macros."""
 
     @property
     def name(self) -> str: ...
@@ -61,25 +62,25 @@ class Driven(Protocol):
 
 
 @dataclass(frozen=True)
-class About:
-    """What the header says: the prefix of all names, the robot, its joints, and notes that cannot end a comment.
+class HeaderNotes:
+    """The content of the header: the prefix of all names, the robot, its joints, and notes that cannot end a comment.
 
-    `positions` is how many entries q has, `digest` a name for exactly this robot.
+    `positions` is the number of entries of q, `digest` that of the numbers of the robot.
     """
 
     prefix: str
     title: str
     version: str
     digest: str
-    joints: Sequence[Driven]
+    joints: Sequence[JointMacros]
     positions: int
     notes: Sequence[str]
 
 
 def files(
-    about: About, programs: Mapping[str, Program], checks: Mapping[str, Sequence[Vectors]], double: bool
+    about: HeaderNotes, programs: Mapping[str, Program], checks: Mapping[str, Sequence[TestState]], double: bool
 ) -> dict[str, str]:
-    """Header, source, self-test and CMakeLists, by file name."""
+    """Return header, source, self-test and CMakeLists by file name."""
     real, prefix = "double" if double else "float", about.prefix
     return {
         f"{prefix}.h": _header(about, programs, real),
@@ -89,58 +90,59 @@ def files(
     }
 
 
-def folded(note: str) -> list[str]:
-    """A note in lines of a comment; what belongs to it is set in further."""
+def wrap_note(note: str) -> list[str]:
+    """Return a note as lines of a comment, with continuation lines indented."""
     inner = " " * (len(note) - len(note.lstrip()))
     return textwrap.wrap(note.strip(), 100, initial_indent="   " + inner, subsequent_indent="     " + inner)
 
 
-def shape_of(program: Program) -> str:
+def shape_text(program: Program) -> str:
+    """Return the shape of the result as text, such as "6 x 7"."""
     return " x ".join(map(str, program.shape)) or "1"
 
 
-def _text(name: str) -> str:
-    """A name as a C string: whatever is not a plain character stands there by its number."""
+def _string(name: str) -> str:
+    """Return a name as a C string, with octal escapes for all but plain characters."""
     plain = string.ascii_letters + string.digits + "_-. "
     return '"' + "".join(chr(b) if chr(b) in plain else f"\\{b:03o}" for b in name.encode("utf-8", "replace")) + '"'
 
 
-def macros(about: About) -> dict[str, str]:
-    """What code can ask of the robot; a joint without a limit has one at infinity, for which <math.h> is needed."""
+def macros(about: HeaderNotes) -> dict[str, str]:
+    """Return the macros of the robot by name. A missing limit is infinite, for which <math.h> is needed."""
     joints = about.joints
 
-    def listed(values: Iterable[float | None], infinity: str = "HUGE_VAL") -> str:
+    def array(values: Iterable[float | None], infinity: str = "HUGE_VAL") -> str:
         return "{" + ", ".join(infinity if x is None or math.isinf(x) else repr(float(x)) for x in values) + "}"
 
     limits = [joint.limits or (None, None) for joint in joints]
     return {
-        "VERSION": _text(about.version),
-        "DIGEST": _text(about.digest),
+        "VERSION": _string(about.version),
+        "DIGEST": _string(about.digest),
         "JOINTS": str(len(joints)),
         "POSITIONS": str(about.positions),
-        "JOINT_NAMES": "{" + ", ".join(_text(joint.name) for joint in joints) + "}",
-        "LOWER": listed((low for low, _ in limits), "-HUGE_VAL"),
-        "UPPER": listed(high for _, high in limits),
-        "MAX_VELOCITY": listed(joint.max_velocity for joint in joints),
-        "MAX_TORQUE": listed(joint.max_torque for joint in joints),
+        "JOINT_NAMES": "{" + ", ".join(_string(joint.name) for joint in joints) + "}",
+        "LOWER": array((low for low, _ in limits), "-HUGE_VAL"),
+        "UPPER": array(high for _, high in limits),
+        "MAX_VELOCITY": array(joint.max_velocity for joint in joints),
+        "MAX_TORQUE": array(joint.max_torque for joint in joints),
     }
 
 
-def _header(about: About, programs: Mapping[str, Program], real: str) -> str:
+def _header(about: HeaderNotes, programs: Mapping[str, Program], real: str) -> str:
     prefix, title, macro = about.prefix, about.title, about.prefix.upper()
     guard = f"{macro}_H"
-    said = "".join(f"\n{line}" for note in about.notes for line in folded(note))
+    notes = "".join(f"\n{line}" for note in about.notes for line in wrap_note(note))
     parts = []
     for name, program in programs.items():
         cost = count(program.outputs)
         parts.append(
             f"/* {name.replace('_', ' ')} of {title}: {cost}.\n"
-            f"   out is {shape_of(program)}, row by row. No argument may overlap out. */\n"
+            f"   out is {shape_text(program)}, row by row. No argument may overlap out. */\n"
             f"{_signature(prefix, name, program, real)};\n"
         )
     defined = "".join(f"#define {macro}_{name} {value}\n" for name, value in macros(about).items())
     return (
-        f"/* Dynamics of {title}, generated by armwright {about.version}. SI units and radians.\n{said} */\n"
+        f"/* Dynamics of {title}, generated by armwright {about.version}. SI units and radians.\n{notes} */\n"
         f"#ifndef {guard}\n#define {guard}\n\n{defined}\n"
         '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         + "\n".join(parts)
@@ -150,26 +152,26 @@ def _header(about: About, programs: Mapping[str, Program], real: str) -> str:
 
 def _source(prefix: str, programs: Mapping[str, Program], real: str, double: bool) -> str:
     parts = [f'#include "{prefix}.h"\n\n#include <math.h>\n']
-    if any(x.op in _PAIR for program in programs.values() for x in program.nodes):
+    if any(x.op in SINE_OPERATIONS for program in programs.values() for x in program.nodes):
         parts.append(_sines(double))
     for name, program in programs.items():
         used = {x.index for x in program.nodes}
-        idle = [
+        unused = [
             f"    (void){argument};"
             for argument, inputs in program.arguments
             if not any(x.index in used for x in inputs)
         ]
-        body = "\n".join([*idle, *_body(program, real, double)])
+        body = "\n".join([*unused, *_body(program, real, double)])
         parts.append(f"{_signature(prefix, name, program, real)}\n{{\n{body}\n}}\n")
     return "\n".join(parts)
 
 
-_PAIR = ("sin", "cos")
-_AT_ONCE = 4
+SINE_OPERATIONS = ("sin", "cos")
+_VECTOR_LENGTH = 4
 
 
 def _body(program: Program, real: str, double: bool) -> list[str]:
-    """One assignment an operation; the sines of all angles that are known at the same time are computed together."""
+    """Return one assignment per operation; sines of angles that are known at the same time are computed together."""
     text = Statements(program, notation(double), lambda array, k: f"{array}[{k}]")
     lines: list[str] = []
 
@@ -178,14 +180,14 @@ def _body(program: Program, real: str, double: bool) -> list[str]:
 
     for k, angles in enumerate(rounds(program), start=1):
         assign(text.up_to(angles))
-        idle = -len(angles) % _AT_ONCE  # zeros in the last places, as a whole number of vectors is quicker
-        m, given = len(angles) + idle, ", ".join([*map(text.value, angles), *["0"] * idle])
-        lines.append(f"    const {real} x{k}[{m}] = {{{given}}};")
+        padding = -len(angles) % _VECTOR_LENGTH  # zeros that fill the last vector, which is faster
+        m, values = len(angles) + padding, ", ".join([*map(text.value, angles), *["0"] * padding])
+        lines.append(f"    const {real} x{k}[{m}] = {{{values}}};")
         lines.append(f"    {real} s{k}[{m}], c{k}[{m}];")
         lines.append(f"    sines(x{k}, s{k}, c{k}, {m});")
         for i, angle in enumerate(angles):
-            for op in _PAIR:
-                text.take(angle.graph.node(op, angle), f"{op[0]}{k}[{i}]")
+            for op in SINE_OPERATIONS:
+                text.set_name(angle.graph.node(op, angle), f"{op[0]}{k}[{i}]")
     for target, value in text.rest():
         lines.append(
             f"    {target} = {value};" if target.startswith("out[") else f"    const {real} {target} = {value};"
@@ -194,22 +196,22 @@ def _body(program: Program, real: str, double: bool) -> list[str]:
 
 
 def _sines(double: bool) -> str:
-    """The C function for sine and cosine of several angles."""
-    own = sines(double)
-    limit = own.limit(fused=False)
+    """Return the C function for sine and cosine of several angles."""
+    coefficients = sine_coefficients(double)
+    limit = coefficients.limit(fused=False)
     real, suffix = ("double", "") if double else ("float", "f")
 
     def number(x: float) -> str:
         return notation(double)["constant"](x)
 
-    def polynomial(coefficients: Sequence[float]) -> str:
-        text = number(coefficients[-1])
-        for c in reversed(coefficients[:-1]):
+    def polynomial(terms: Sequence[float]) -> str:
+        text = number(terms[-1])
+        for c in reversed(terms[:-1]):
             text = f"({text} * z + {number(c)})"
         return text
 
     rest = "x"
-    for part in own.split:
+    for part in coefficients.split:
         rest = f"({rest} - k * {number(part)})"
     return f"""/* Sine and cosine of n angles. Each is reduced by whole quarter turns, with pi/2 in parts whose
    products are exact, and two polynomials give those of the rest; there is no branch, so that the compiler can
@@ -232,8 +234,8 @@ static void sines(const {real} *angle, {real} *sine, {real} *cosine, int n)
         const {real} k = ({real})quarters;
         const {real} r = {rest};
         const {real} z = r * r;
-        const {real} s = r + r * z * {polynomial(own.sine)};
-        const {real} c = {number(1.0)} - {number(0.5)} * z + z * z * {polynomial(own.cosine)};
+        const {real} s = r + r * z * {polynomial(coefficients.sine)};
+        const {real} c = {number(1.0)} - {number(0.5)} * z + z * z * {polynomial(coefficients.cosine)};
         const {real} a = quarters & 1 ? c : s, b = quarters & 1 ? s : c;
         sine[i] = a * ({real})(1 - (quarters & 2));
         cosine[i] = b * ({real})(1 - ((quarters + 1) & 2));
@@ -243,14 +245,14 @@ static void sines(const {real} *angle, {real} *sine, {real} *cosine, int n)
 
 
 def _selftest(
-    prefix: str, programs: Mapping[str, Program], checks: Mapping[str, Sequence[Vectors]], real: str, double: bool
+    prefix: str, programs: Mapping[str, Program], checks: Mapping[str, Sequence[TestState]], real: str, double: bool
 ) -> str:
     suffix = "" if double else "f"
     blocks = []
     for name, program in programs.items():
         for arguments, expected, tolerance in checks.get(name, ()):
             arrays = [
-                f"        const {real} {argument}[{values.size}] = {{{numbers(values, suffix)}}};"
+                f"        const {real} {argument}[{values.size}] = {{{number_list(values, suffix)}}};"
                 for (argument, _), values in zip(program.arguments, arguments, strict=True)
             ]
             m = expected.size
@@ -258,7 +260,7 @@ def _selftest(
             blocks.append(
                 "    {\n"
                 + "\n".join(arrays)
-                + f"\n        const {real} expected[{m}] = {{{numbers(expected, suffix)}}};\n"
+                + f"\n        const {real} expected[{m}] = {{{number_list(expected, suffix)}}};\n"
                 f"        {real} out[{m}];\n        {prefix}_{name}({call}, out);\n"
                 f'        failures += differs("{name}", out, expected, {m}, {tolerance!r}{suffix});\n    }}'
             )
@@ -270,7 +272,7 @@ def _selftest(
 
 
 def differs(real: str, suffix: str) -> str:
-    """The function of a self-test that compares."""
+    """Return the function of a self-test that compares results."""
     return (
         f"static int differs(const char *name, const {real} *got, const {real} *expected, int n,"
         f"\n                   {real} tolerance)\n{{\n"
@@ -284,7 +286,8 @@ def differs(real: str, suffix: str) -> str:
     )
 
 
-def numbers(values: np.ndarray, suffix: str) -> str:
+def number_list(values: np.ndarray, suffix: str) -> str:
+    """Return numbers as entries of a C array."""
     return ", ".join(f"{float(x)!r}{suffix}" for x in np.ravel(values))
 
 

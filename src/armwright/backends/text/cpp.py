@@ -1,4 +1,4 @@
-"""A C++ header with Eigen's types over exported C: fixed sizes, and nothing on the heap."""
+"""A C++ header with Eigen's types over exported C: fixed sizes, and no allocation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ using Matrix = Eigen::Matrix<Real, rows, columns, columns == 1 ? Eigen::ColMajor
 
 
 def header(prefix: str, title: str, version: str, programs: Mapping[str, Program], double: bool) -> str:
-    """The text of <prefix>.hpp."""
+    """Return the text of <prefix>.hpp."""
     real, macro = "double" if double else "float", prefix.upper()
     head = _HEAD.format(title=title, version=version, prefix=prefix, guard=f"{macro}_HPP", real=real, macro=macro)
     return (
@@ -42,9 +42,9 @@ def header(prefix: str, title: str, version: str, programs: Mapping[str, Program
 
 
 def _function(prefix: str, name: str, program: Program) -> str:
-    """One that fills what is given to it, wherever that is, and one that returns its result.
+    """Return two overloads of a function: one fills an Eigen::Map, one returns its result.
 
-    Of a robot with one joint vectors have one entry; there both take plain numbers as well.
+    For a robot with one joint, whose vectors have one entry, both take plain numbers as well.
     """
     text = _overloads(prefix, name, program, ARGUMENT_MEANINGS)
     numbers = any(argument in ARGUMENT_MEANINGS and len(inputs) == 1 for argument, inputs in program.arguments)
@@ -52,29 +52,28 @@ def _function(prefix: str, name: str, program: Program) -> str:
 
 
 def _overloads(prefix: str, name: str, program: Program, vectors: Container[str]) -> str:
-    """Both of them; arguments of one entry are numbers where they are not among the `vectors`."""
+    """Return both overloads; an argument of one entry is a number unless it is among the `vectors`."""
     shape = program.shape
     numbers = [argument for argument, inputs in program.arguments if len(inputs) == 1 and argument not in vectors]
-    taken = [
+    parameters = [
         f"Real {argument}" if argument in numbers else f"In<{len(inputs)}> {argument}"
         for argument, inputs in program.arguments
     ]
-    handed = [f"&{argument}" if argument in numbers else f"{argument}.data()" for argument, _ in program.arguments]
-    given, cost = ", ".join(taken), count(program.outputs)
-    call = f"{prefix}_{name}({', '.join(handed)}"
+    values = [f"&{argument}" if argument in numbers else f"{argument}.data()" for argument, _ in program.arguments]
+    signature, cost = ", ".join(parameters), count(program.outputs)
+    call = f"{prefix}_{name}({', '.join(values)}"
     if not shape:
-        return (
-            f"/** {cost}. */\ninline Real {name}({given})\n{{\n    Real out;\n    {call}, &out);\n    return out;\n}}\n"
-        )
+        body = f"{{\n    Real out;\n    {call}, &out);\n    return out;\n}}\n"
+        return f"/** {cost}. */\ninline Real {name}({signature})\n{body}"
     result = f"Matrix<{len(program.outputs) // shape[-1]}, {shape[-1]}>" if len(shape) > 1 else f"Vector<{shape[0]}>"
     return (
-        f"/** {cost}. */\ninline void {name}({given}, Eigen::Map<{result}> out)\n{{\n    {call}, out.data());\n}}\n"
-        f"inline {result} {name}({given})\n{{\n    {result} out;\n    {call}, out.data());\n    return out;\n}}\n"
+        f"/** {cost}. */\ninline void {name}({signature}, Eigen::Map<{result}> out)\n{{\n    {call}, out.data());\n}}\n"
+        f"inline {result} {name}({signature})\n{{\n    {result} out;\n    {call}, out.data());\n    return out;\n}}\n"
     )
 
 
 def cmake(prefix: str) -> str:
-    """What is added to the CMakeLists of the C code."""
+    """Return the lines that are added to the CMakeLists of the C code."""
     return (
         f"add_library({prefix}_eigen INTERFACE)\ntarget_link_libraries({prefix}_eigen INTERFACE {prefix})\n"
         f"find_package(Eigen3 QUIET NO_MODULE)\nif(TARGET Eigen3::Eigen)\n"

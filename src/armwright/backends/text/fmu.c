@@ -1,7 +1,7 @@
-/* The functions of FMI 3.0 for model exchange, around the variables and equations that model.h has of one robot.
+/* The functions of FMI 3.0 for model exchange, around the variables and equations of one robot in model.h.
 
    All variables are numbers in one array, in the order of their value references: time, parameters, inputs, states,
-   their derivatives, outputs. What is set makes the rest stale, and what is asked for makes it fresh. */
+   their derivatives, outputs. A set marks the rest as stale, and a get computes it again if it is stale. */
 #include "fmi3Functions.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ typedef struct {
     fmi3LogMessageCallback log;
 } Instance;
 
-static fmi3Status told(const Instance *in, fmi3Status status, const char *text)
+static fmi3Status report(const Instance *in, fmi3Status status, const char *text)
 {
     if (in->log) in->log(in->environment, status, "logStatusError", text);
     return status;
@@ -29,7 +29,7 @@ static void refresh(Instance *in)
     in->stale = 0;
 }
 
-static void begin(Instance *in)
+static void initialise(Instance *in)
 {
     size_t i;
     for (i = 0; i < VARIABLES; ++i) in->v[i] = 0;
@@ -59,7 +59,7 @@ fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi
     if (!in) return NULL;
     in->environment = environment;
     in->log = log;
-    begin(in);
+    initialise(in);
     return in;
 }
 
@@ -67,7 +67,7 @@ void fmi3FreeInstance(fmi3Instance i) { free(i); }
 
 fmi3Status fmi3Reset(fmi3Instance i)
 {
-    begin(i);
+    initialise(i);
     return fmi3OK;
 }
 
@@ -79,28 +79,28 @@ fmi3Status fmi3EnterInitializationMode(fmi3Instance i, fmi3Boolean given, fmi3Fl
     return fmi3OK;
 }
 
-static fmi3Status nothing(fmi3Instance i)
+static fmi3Status no_operation(fmi3Instance i)
 {
     (void)i;
     return fmi3OK;
 }
 
-fmi3Status fmi3ExitInitializationMode(fmi3Instance i) { return nothing(i); }
-fmi3Status fmi3EnterEventMode(fmi3Instance i) { return nothing(i); }
-fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance i) { return nothing(i); }
-fmi3Status fmi3EnterConfigurationMode(fmi3Instance i) { return nothing(i); }
-fmi3Status fmi3ExitConfigurationMode(fmi3Instance i) { return nothing(i); }
-fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance i) { return nothing(i); }
-fmi3Status fmi3Terminate(fmi3Instance i) { return nothing(i); }
+fmi3Status fmi3ExitInitializationMode(fmi3Instance i) { return no_operation(i); }
+fmi3Status fmi3EnterEventMode(fmi3Instance i) { return no_operation(i); }
+fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance i) { return no_operation(i); }
+fmi3Status fmi3EnterConfigurationMode(fmi3Instance i) { return no_operation(i); }
+fmi3Status fmi3ExitConfigurationMode(fmi3Instance i) { return no_operation(i); }
+fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance i) { return no_operation(i); }
+fmi3Status fmi3Terminate(fmi3Instance i) { return no_operation(i); }
 
 fmi3Status fmi3GetFloat64(fmi3Instance i, const fmi3ValueReference r[], size_t n, fmi3Float64 values[], size_t m)
 {
     Instance *in = i;
     size_t k;
-    if (m != n) return told(in, fmi3Error, "every variable is one number");
+    if (m != n) return report(in, fmi3Error, "every variable is one number");
     refresh(in);
     for (k = 0; k < n; ++k) {
-        if (r[k] >= VARIABLES) return told(in, fmi3Error, "there is no variable of this value reference");
+        if (r[k] >= VARIABLES) return report(in, fmi3Error, "no variable has this value reference");
         values[k] = in->v[r[k]];
     }
     return fmi3OK;
@@ -110,9 +110,9 @@ fmi3Status fmi3SetFloat64(fmi3Instance i, const fmi3ValueReference r[], size_t n
 {
     Instance *in = i;
     size_t k;
-    if (m != n) return told(in, fmi3Error, "every variable is one number");
+    if (m != n) return report(in, fmi3Error, "every variable is one number");
     for (k = 0; k < n; ++k) {
-        if (r[k] < 1 || r[k] >= SETTABLE) return told(in, fmi3Error, "only parameters, inputs and states can be set");
+        if (r[k] < 1 || r[k] >= SETTABLE) return report(in, fmi3Error, "only parameters, inputs and states can be set");
         in->v[r[k]] = values[k];
     }
     in->stale = 1;
@@ -130,7 +130,7 @@ fmi3Status fmi3SetTime(fmi3Instance i, fmi3Float64 time)
 fmi3Status fmi3SetContinuousStates(fmi3Instance i, const fmi3Float64 states[], size_t n)
 {
     Instance *in = i;
-    if (n != STATES) return told(in, fmi3Error, "this is another number of states");
+    if (n != STATES) return report(in, fmi3Error, "the number of states is wrong");
     memcpy(in->v + FIRST_STATE, states, n * sizeof *states);
     in->stale = 1;
     return fmi3OK;
@@ -139,7 +139,7 @@ fmi3Status fmi3SetContinuousStates(fmi3Instance i, const fmi3Float64 states[], s
 fmi3Status fmi3GetContinuousStates(fmi3Instance i, fmi3Float64 states[], size_t n)
 {
     Instance *in = i;
-    if (n != STATES) return told(in, fmi3Error, "this is another number of states");
+    if (n != STATES) return report(in, fmi3Error, "the number of states is wrong");
     memcpy(states, in->v + FIRST_STATE, n * sizeof *states);
     return fmi3OK;
 }
@@ -148,18 +148,18 @@ fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance i, fmi3Float64 derivat
 {
     Instance *in = i;
     size_t k;
-    if (n != STATES) return told(in, fmi3Error, "this is another number of states");
+    if (n != STATES) return report(in, fmi3Error, "the number of states is wrong");
     refresh(in);
     memcpy(derivatives, in->v + FIRST_STATE + STATES, n * sizeof *derivatives);
     for (k = 0; k < n; ++k)
-        if (!isfinite(derivatives[k])) return told(in, fmi3Discard, "accelerations are not finite here");
+        if (!isfinite(derivatives[k])) return report(in, fmi3Discard, "the accelerations are not finite");
     return fmi3OK;
 }
 
 fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance i, fmi3Float64 nominals[], size_t n)
 {
     size_t k;
-    if (n != STATES) return told(i, fmi3Error, "this is another number of states");
+    if (n != STATES) return report(i, fmi3Error, "the number of states is wrong");
     for (k = 0; k < n; ++k) nominals[k] = 1;
     return fmi3OK;
 }
@@ -167,26 +167,26 @@ fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance i, fmi3Float64 nominal
 fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance i, size_t *n)
 {
     *n = STATES;
-    return nothing(i);
+    return no_operation(i);
 }
 
 fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance i, size_t *n)
 {
     *n = 0;
-    return nothing(i);
+    return no_operation(i);
 }
 
 fmi3Status fmi3GetEventIndicators(fmi3Instance i, fmi3Float64 indicators[], size_t n)
 {
     (void)indicators;
-    return n ? told(i, fmi3Error, "there are no event indicators") : fmi3OK;
+    return n ? report(i, fmi3Error, "there are no event indicators") : fmi3OK;
 }
 
 fmi3Status fmi3CompletedIntegratorStep(fmi3Instance i, fmi3Boolean final, fmi3Boolean *event, fmi3Boolean *terminate)
 {
     (void)final;
     *event = *terminate = fmi3False;
-    return nothing(i);
+    return no_operation(i);
 }
 
 fmi3Status fmi3UpdateDiscreteStates(fmi3Instance i, fmi3Boolean *again, fmi3Boolean *terminate, fmi3Boolean *nominals,
@@ -194,15 +194,15 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance i, fmi3Boolean *again, fmi3Bool
 {
     *again = *terminate = *nominals = *states = *next = fmi3False;
     *time = 0;
-    return nothing(i);
+    return no_operation(i);
 }
 
-/* States of the whole: a copy */
+/* The state of an instance is a copy of it. */
 
 fmi3Status fmi3GetFMUState(fmi3Instance i, fmi3FMUState *state)
 {
     if (!*state) *state = malloc(sizeof(Instance));
-    if (!*state) return told(i, fmi3Error, "there is no memory for a copy");
+    if (!*state) return report(i, fmi3Error, "out of memory for a copy of the state");
     memcpy(*state, i, sizeof(Instance));
     return fmi3OK;
 }
@@ -210,9 +210,9 @@ fmi3Status fmi3GetFMUState(fmi3Instance i, fmi3FMUState *state)
 fmi3Status fmi3SetFMUState(fmi3Instance i, fmi3FMUState state)
 {
     Instance *in = i;
-    const Instance *kept = state;
-    memcpy(in->v, kept->v, sizeof in->v);
-    in->stale = kept->stale;
+    const Instance *saved = state;
+    memcpy(in->v, saved->v, sizeof in->v);
+    in->stale = saved->stale;
     return fmi3OK;
 }
 
@@ -220,12 +220,12 @@ fmi3Status fmi3FreeFMUState(fmi3Instance i, fmi3FMUState *state)
 {
     free(*state);
     *state = NULL;
-    return nothing(i);
+    return no_operation(i);
 }
 
-/* What this model has none of */
+/* Features that this model does not have */
 
-#define NONE(i) return told(i, fmi3Error, "this model has nothing of that kind")
+#define NONE(i) return report(i, fmi3Error, "this model has nothing of that kind")
 #define OF_TYPE(T)                                                                                                     \
     fmi3Status fmi3Get##T(fmi3Instance i, const fmi3ValueReference r[], size_t n, fmi3##T values[], size_t m)          \
     {                                                                                                                  \

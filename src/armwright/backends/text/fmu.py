@@ -1,4 +1,4 @@
-"""Programs as a functional mock-up unit (FMI 3.0, model exchange): variables in XML, and in C that `fmu.c` includes."""
+"""Programs as a functional mock-up unit (FMI 3.0, model exchange): its XML, and the C header that `fmu.c` includes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from xml.etree import ElementTree
 
 from armwright.graph.program import Program
 
-ORDER = ("parameter", "input", "state", "derivative", "output")
-"""Of the kinds of variables, which is the order of their value references; time is 0."""
+VARIABLE_KINDS = ("parameter", "input", "state", "derivative", "output")
+"""The kinds of variables in the order of their value references; that of time is 0."""
 
-UNITS = {
+BASE_UNITS = {
     "rad": {"rad": 1}, "m": {"m": 1}, "rad/s": {"rad": 1, "s": -1}, "m/s": {"m": 1, "s": -1},
     "rad/s2": {"rad": 1, "s": -2}, "m/s2": {"m": 1, "s": -2}, "kg": {"kg": 1}, "kg.m2": {"kg": 1, "m": 2},
     "N.m": {"kg": 1, "m": 2, "s": -2}, "N": {"kg": 1, "m": 1, "s": -2},
 }  # fmt: skip
-"""By their exponents of SI units."""
+"""Units with their exponents of SI base units."""
 
 
 @dataclass(frozen=True)
-class Block:
-    """Variables that are one array: what they are, where they start, and for each what it is of and in which unit."""
+class VariableBlock:
+    """The variables of one array: its name, kind and shape, and for each entry a start value, description and unit."""
 
     name: str
     kind: str
@@ -36,61 +36,62 @@ class Block:
 
     @property
     def size(self) -> int:
+        """The number of entries."""
         return math.prod(self.shape)
 
     @property
     def names(self) -> list[str]:
-        """Of every entry, counted from 1 as in Modelica; a derivative is der() of its state, whose name it has."""
+        """The names of the entries, counted from 1 as in Modelica; a derivative is der() of its state."""
         counted = ("[" + ",".join(str(k + 1) for k in place) + "]" for place in product(*map(range, self.shape)))
         plain = [self.name + (index if self.shape else "") for index in counted]
         return [f"der({name})" for name in plain] if self.kind == "derivative" else plain
 
 
-class Model(NamedTuple):
-    """What a unit is made of. `calls` fill an output, or derivatives, by a program of the variables it names."""
+class FmuModel(NamedTuple):
+    """The content of a unit. Each of `calls` has a program of named variables, and the name of those it fills."""
 
     prefix: str
     title: str
     tool: str
     token: str
-    blocks: Sequence[Block]
+    blocks: Sequence[VariableBlock]
     calls: Mapping[str, tuple[Program, str]]
 
-    def placed(self) -> Iterator[tuple[Block, int]]:
-        """Every block with its first value reference."""
+    def references(self) -> Iterator[tuple[VariableBlock, int]]:
+        """Yield every block with the value reference of its first entry."""
         first = 1
-        for kind in ORDER:
+        for kind in VARIABLE_KINDS:
             for block in self.blocks:
                 if block.kind == kind:
                     yield block, first
                     first += block.size
 
 
-def header(model: Model) -> str:
-    """model.h: sizes, starting values, and everything computed from what is set."""
-    places = {(block.name, block.kind == "derivative"): first for block, first in model.placed()}
-    sizes = {kind: sum(block.size for block in model.blocks if block.kind == kind) for kind in ORDER}
-    set_from_outside = sum(sizes[kind] for kind in ("parameter", "input", "state"))
-    start = [repr(float(x)) for block, _ in model.placed() for x in block.start]
+def header(model: FmuModel) -> str:
+    """Return model.h: sizes, start values, and the function that computes derivatives and outputs."""
+    first = {(block.name, block.kind == "derivative"): reference for block, reference in model.references()}
+    sizes = {kind: sum(block.size for block in model.blocks if block.kind == kind) for kind in VARIABLE_KINDS}
+    settable = sum(sizes[kind] for kind in ("parameter", "input", "state"))
+    start = [repr(float(x)) for block, _ in model.references() for x in block.start]
     lines = [
         f"    {model.prefix}_{function}("
-        + ", ".join(f"v + {places[name, False]}" for name in [argument for argument, _ in program.arguments])
-        + f", v + {places[into, into in ('q', 'qd')]});"
+        + ", ".join(f"v + {first[name, False]}" for name in [argument for argument, _ in program.arguments])
+        + f", v + {first[into, into in ('q', 'qd')]});"
         for function, (program, into) in model.calls.items()
     ]
     if sizes["state"]:
         n = sizes["state"] // 2
-        lines.append(f"    memcpy(v + {places['q', True]}, v + {places['qd', False]}, {n} * sizeof *v);")
+        lines.append(f"    memcpy(v + {first['q', True]}, v + {first['qd', False]}, {n} * sizeof *v);")
     return (
         f'#include "{model.prefix}.h"\n\n#define TOKEN "{model.token}"\n#define VARIABLES {1 + sum(sizes.values())}\n'
-        f"#define SETTABLE {1 + set_from_outside}\n#define FIRST_STATE {1 + set_from_outside - sizes['state']}\n"
+        f"#define SETTABLE {1 + settable}\n#define FIRST_STATE {1 + settable - sizes['state']}\n"
         f"#define STATES {sizes['state']}\n\nstatic const double START[] = {{{', '.join(start)}}};\n\n"
         "static void compute(double *v)\n{\n" + "\n".join(lines) + "\n}\n"
     )
 
 
-def description(model: Model) -> str:
-    """modelDescription.xml."""
+def description(model: FmuModel) -> str:
+    """Return modelDescription.xml."""
     root = ElementTree.Element(
         "fmiModelDescription", fmiVersion="3.0", modelName=model.title, instantiationToken=model.token,
         generationTool=model.tool, variableNamingConvention="structured",
@@ -98,7 +99,7 @@ def description(model: Model) -> str:
     ElementTree.SubElement(root, "ModelExchange", modelIdentifier=model.prefix, canGetAndSetFMUState="true")
     units = ElementTree.SubElement(root, "UnitDefinitions")
     for name in sorted({unit for block in model.blocks for unit in block.units}):
-        exponents = {base: str(exponent) for base, exponent in UNITS[name].items()}
+        exponents = {base: str(exponent) for base, exponent in BASE_UNITS[name].items()}
         ElementTree.SubElement(ElementTree.SubElement(units, "Unit", name=name), "BaseUnit", exponents)
     if not len(units):
         root.remove(units)
@@ -107,15 +108,15 @@ def description(model: Model) -> str:
     ElementTree.SubElement(
         variables, "Float64", name="time", valueReference="0", causality="independent", variability="continuous"
     )
-    states = {block.name: first for block, first in model.placed() if block.kind == "state"}
+    states = {block.name: first for block, first in model.references() if block.kind == "state"}
     structure = ElementTree.SubElement(root, "ModelStructure")
-    told: dict[str, list[str]] = {"Output": [], "ContinuousStateDerivative": [], "InitialUnknown": []}
-    for block, first in model.placed():
+    unknowns: dict[str, list[str]] = {"Output": [], "ContinuousStateDerivative": [], "InitialUnknown": []}
+    for block, first in model.references():
         for k, name in enumerate(block.names):
             ElementTree.SubElement(variables, "Float64", _attributes(block, name, first, k, states))
             for element in _IN_STRUCTURE[block.kind]:
-                told[element].append(str(first + k))
-    for element, references in told.items():
+                unknowns[element].append(str(first + k))
+    for element, references in unknowns.items():
         for reference in references:
             ElementTree.SubElement(structure, element, valueReference=reference)
     return _text(root)
@@ -128,7 +129,7 @@ _IN_STRUCTURE = {
 }  # fmt: skip
 
 
-def _attributes(block: Block, name: str, first: int, k: int, states: Mapping[str, int]) -> dict[str, str]:
+def _attributes(block: VariableBlock, name: str, first: int, k: int, states: Mapping[str, int]) -> dict[str, str]:
     attributes = {"name": name, "valueReference": str(first + k), "causality": _CAUSALITY[block.kind]}
     attributes["variability"] = "tunable" if block.kind == "parameter" else "continuous"
     if block.start:
@@ -144,8 +145,8 @@ def _attributes(block: Block, name: str, first: int, k: int, states: Mapping[str
     return attributes
 
 
-def build(model: Model) -> str:
-    """buildDescription.xml, for who compiles the sources."""
+def build_description(model: FmuModel) -> str:
+    """Return buildDescription.xml, for tools that compile the sources."""
     root = ElementTree.Element("fmiBuildDescription", fmiVersion="3.0")
     configuration = ElementTree.SubElement(root, "BuildConfiguration", modelIdentifier=model.prefix)
     files = ElementTree.SubElement(configuration, "SourceFileSet", language="C99")
@@ -155,8 +156,8 @@ def build(model: Model) -> str:
     return _text(root)
 
 
-def glue() -> str:
-    """fmu.c: the functions of FMI around model.h."""
+def source() -> str:
+    """Return fmu.c, the functions of FMI around model.h."""
     return resources.files(__package__).joinpath("fmu.c").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""A program as the statements of a language with infix arithmetic: one assignment per operation."""
+"""A program as statements of a language with infix arithmetic: one assignment per operation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from armwright.graph.expression import Expr, Operand, schedule
 from armwright.graph.program import Program
 
 Notation = Mapping[str, Callable[..., str]]
-"""How a language writes each operation, given its operands as text; `constant` writes a number."""
+"""For each operation a function from operands as text to an expression; `constant` writes a number."""
 
 
 class Statements:
@@ -18,19 +18,19 @@ class Statements:
         self._program, self._notation, self._element = program, notation, element
         self._names = {
             index: element(program.arguments[a][0], k) for index, (a, k) in program.places().items()
-        }  # what is computed so far
+        }  # of the nodes computed so far
         self._count = 0
 
     def value(self, x: Expr) -> str:
-        """The text that stands for a node computed before, or for a number."""
+        """Return the name of a node that has been computed, or the text of a constant."""
         return self._notation["constant"](x.value) if x.value is not None else self._names[x.index]
 
-    def take(self, node: Expr, name: str) -> None:
-        """Let a node be called this from now on: it is computed elsewhere."""
+    def set_name(self, node: Expr, name: str) -> None:
+        """Set the name of a node that other statements compute."""
         self._names[node.index] = name
 
     def up_to(self, outputs: Iterable[Operand]) -> Iterator[tuple[str, str]]:
-        """(name, expression) for every operation these depend on that has not been written yet."""
+        """Yield (name, expression) for every operation of these outputs that has not been written."""
         for node in schedule(outputs):
             if node.op != "constant" and node.index not in self._names:
                 self._count += 1
@@ -39,7 +39,7 @@ class Statements:
                 yield self._names[node.index], expression
 
     def rest(self) -> Iterator[tuple[str, str]]:
-        """What is left of the program, then (entry of the output, value)."""
+        """Yield the remaining operations, then (entry of the output, value)."""
         yield from self.up_to(self._program.outputs)
         for k, x in enumerate(self._program.outputs):
             yield (
@@ -49,7 +49,7 @@ class Statements:
 
 
 def infix(functions: str = "{}") -> dict[str, Callable[..., str]]:
-    """What C and Python write alike; `functions` is a pattern for the names of sine, cosine and so on."""
+    """Return the notation that C and Python share; `functions` is the pattern of names such as that of the sine."""
 
     def call(function: str) -> Callable[[str], str]:
         return lambda x: f"{functions.format(function)}({x})"

@@ -1,4 +1,4 @@
-"""Programs as a Python module: of numbers, by the standard library alone, or of what another package computes with."""
+"""Programs as a Python module that computes with numbers, or with the types of another package."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Style:
-    """What a module imports, how it writes operations, what goes in and out, and how the list `out` gets its shape."""
+class ModuleStyle:
+    """The imports of a module, its notation, a note on arguments and results, and how the list `out` gets its shape."""
 
     imports: str
     notation: Notation
@@ -24,7 +24,7 @@ class Style:
 
 
 def _nested(shape: Shape, start: str = "0") -> str:
-    """The flat list `out` as lists within lists, in Python."""
+    """Return the expression of the flat list `out` as nested lists."""
     if not shape:
         return f"out[{start}]"
     if len(shape) == 1:
@@ -34,7 +34,7 @@ def _nested(shape: Shape, start: str = "0") -> str:
 
 
 def _matrices(one: Callable[[str, int, int], str]) -> Callable[[Shape], str]:
-    """One matrix, a vector as a column, or a list of matrices; `one` makes a matrix of a list."""
+    """Return the writer of a matrix, a vector as a column, or a list of matrices; `one` writes a matrix of a list."""
 
     def result(shape: Shape) -> str:
         *stacked, rows, columns = (1, *shape) if len(shape) > 1 else (*(shape or (1,)), 1)
@@ -51,8 +51,8 @@ def _constant(x: float) -> str:
     return f"({x!r})" if x < 0 else repr(x)
 
 
-def _of(package: str, **names: str) -> Notation:
-    """Operations that are functions of a package; those not named are called there as here."""
+def _package_notation(package: str, **names: str) -> Notation:
+    """Return the notation with functions of a package; `names` are those that differ from ours."""
     functions = {op: f"{package}.{names.get(op, op)}" for op in ("abs", "sign", "min", "max")}
 
     def call(function: str) -> Callable[..., str]:
@@ -61,14 +61,14 @@ def _of(package: str, **names: str) -> Notation:
     return {**infix(f"{package}.{{}}"), "constant": _constant, **{op: call(name) for op, name in functions.items()}}
 
 
-STYLES = {
-    "python": Style(
+MODULE_STYLES = {
+    "python": ModuleStyle(
         "from math import cos, sin, sqrt, tanh",
         {
             **infix(),
             "constant": _constant,
             "abs": lambda x: f"abs({x})",
-            "sign": lambda x: f"float({x} > 0) - float({x} < 0) if {x} == {x} else {x}",  # a nan stays a nan
+            "sign": lambda x: f"float({x} > 0) - float({x} < 0) if {x} == {x} else {x}",  # nan remains nan
             "min": lambda x, y: f"{x} if {x} < {y} or {x} != {x} else {y}",
             "max": lambda x, y: f"{x} if {x} > {y} or {x} != {x} else {y}",
             "select": lambda x, y, z: f"{y} if {x} > 0 else {z}",
@@ -76,55 +76,55 @@ STYLES = {
         "sequences in, lists out",
         _nested,
     ),
-    "casadi": Style(
+    "casadi": ModuleStyle(
         "import casadi as ca",
         {
-            **_of("ca", abs="fabs", min="fmin", max="fmax"),
+            **_package_notation("ca", abs="fabs", min="fmin", max="fmax"),
             "select": lambda x, y, z: f"ca.if_else({x} > 0, {y}, {z})",
         },
         "SX, MX or DM in and out; several matrices are a list",
         _matrices(lambda out, rows, columns: f"ca.reshape(ca.vertcat(*{out}), {columns}, {rows}).T"),
     ),
-    "jax": Style(
+    "jax": ModuleStyle(
         "import jax.numpy as jnp",
         {
-            **_of("jnp", min="minimum", max="maximum"),
+            **_package_notation("jnp", min="minimum", max="maximum"),
             "select": lambda x, y, z: f"jnp.where({x} > 0, {y}, {z})",
         },
         "arrays in and out, to compile, batch and differentiate",
         lambda shape: f"jnp.stack([jnp.asarray(x, dtype=jnp.result_type(float)) for x in out]).reshape({shape!r})",
     ),
-    "sympy": Style(
+    "sympy": ModuleStyle(
         "import sympy as sp",
         {
-            **_of("sp", abs="Abs", min="Min", max="Max"),
+            **_package_notation("sp", abs="Abs", min="Min", max="Max"),
             "select": lambda x, y, z: f"sp.Piecewise(({y}, {x} > 0), ({z}, True))",
         },
         "sequences of real symbols in, matrices out; several are a list",
         _matrices(lambda out, rows, columns: f"sp.Matrix({rows}, {columns}, {out})"),
     ),
 }
-"""How a module is written, by what it computes with."""
+"""The style of a module by the package it computes with."""
 
 
 def module(title: str, programs: Mapping[str, Program], style: str = "python") -> str:
-    """The text of a module with a function for each program."""
-    own = STYLES[style]
+    """Return the text of a module with a function for each program."""
+    chosen = MODULE_STYLES[style]
     unused = "_ = sqrt, tanh  # not every robot needs them\n" if style == "python" else ""
     parts = [
-        f'"""Dynamics of {title}, generated by armwright. SI units and radians; {own.about}."""\n\n'
-        f"{own.imports}\n\n__all__ = [{', '.join(repr(name) for name in programs)}]\n{unused}"
+        f'"""Dynamics of {title}, generated by armwright. SI units and radians; {chosen.about}."""\n\n'
+        f"{chosen.imports}\n\n__all__ = [{', '.join(repr(name) for name in programs)}]\n{unused}"
     ]
     for name, program in programs.items():
         arguments = ", ".join(argument for argument, _ in program.arguments)
         lines = [f"    out = [0.0] * {len(program.outputs)}"]
         lines += [
             f"    {target} = {value}"
-            for target, value in Statements(program, own.notation, lambda array, k: f"{array}[{k}]").rest()
+            for target, value in Statements(program, chosen.notation, lambda array, k: f"{array}[{k}]").rest()
         ]
         parts.append(
             f'\ndef {name}({arguments}):\n    """{count(program.outputs)}."""\n'
             + "\n".join(lines)
-            + f"\n    return {own.result(program.shape)}\n"
+            + f"\n    return {chosen.result(program.shape)}\n"
         )
     return "\n".join(parts)

@@ -9,7 +9,7 @@ FUNCTION bool is_finite(real x)
     return x - x == 0;
 }
 
-// Arrays of many states, `state` and `entry` numbers apart, and one state of them as functions read and write it.
+// An array of many states with the distances between states and entries, and one state that functions read or write.
 struct Array {
     real *at;
     whole state, entry;
@@ -31,7 +31,7 @@ struct Input {
 struct Output {
     real *__restrict__ at;
     whole entry;
-    real sum;  // not finite once a result is not, or if results are so large that their product is not
+    real sum;  // not finite if a result or a product of two results is not
     MEMBER void put(int k, real x)
     {
 #ifdef __CUDACC__
@@ -46,7 +46,7 @@ struct Output {
     }
 };
 
-// Results of a state in registers or shared memory, and whether all of them are finite.
+// The results of a state in registers or shared memory, and a sum that is finite if they are.
 struct Checked {
     real *at;
     real sum;
@@ -60,30 +60,30 @@ struct Checked {
     }
 };
 
-// One of states that lie side by side in arrays of fewer than 2^32 numbers.
-struct Side {
+// One state of a column-major array of fewer than 2^32 numbers.
+struct SoaInput {
     const real *__restrict__ at;
-    unsigned i, apart;
+    unsigned i, stride;
     MEMBER real operator[](int k) const
     {
 #ifdef __CUDACC__
-        return __ldcs(at + (i + k * apart));
+        return __ldcs(at + (i + k * stride));
 #else
-        return at[i + k * apart];
+        return at[i + k * stride];
 #endif
     }
 };
 
-struct SideOutput {
+struct SoaOutput {
     real *__restrict__ at;
-    unsigned i, apart;
+    unsigned i, stride;
     real sum;
     MEMBER void put(int k, real x)
     {
 #ifdef __CUDACC__
-        __stcs(at + (i + k * apart), x);
+        __stcs(at + (i + k * stride), x);
 #else
-        at[i + k * apart] = x;
+        at[i + k * stride] = x;
 #endif
     }
     MEMBER void check(real x, real y)

@@ -1,7 +1,7 @@
 """Sums as chains of fused multiply-adds: a x + b y + c z takes three instructions as a chain, up to five as a tree.
 
-A sum of sums, none of which is used elsewhere, is one chain, which takes each of its terms as soon as that is known: so
-it keeps one number at a time. Only the rounding is another.
+Nested sums that are used nowhere else become one chain. It adds each term once it is computed, so that one value is
+live. Only the rounding changes.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import replace
 from armwright.graph.expression import LEAVES, Expr
 from armwright.graph.program import Program
 
-INSIDE = ("add", "sub", "neg")
+SUM_OPERATIONS = ("add", "sub", "neg")
 
 
-class Chain:
-    """A sum that grows; while all of its terms are taken away it is their sum, and `negative`."""
+class FmaChain:
+    """A growing sum. While all its terms are subtracted, it is the negative of their sum."""
 
     def __init__(self) -> None:
         self._total: Expr | None = None
         self._negative = False
 
-    def take(self, term: Expr, negative: bool) -> None:
-        """Add a term, or take it away."""
+    def add(self, term: Expr, negative: bool) -> None:
+        """Add or subtract a term."""
         if self._total is None:
             self._total, self._negative = term, negative
         elif self._negative == negative:
@@ -35,16 +35,17 @@ class Chain:
 
     @property
     def total(self) -> Expr:
+        """The sum."""
         assert self._total is not None
         return self._total.graph.node("neg", self._total) if self._negative else self._total
 
 
-def chained(program: Program) -> Program:
-    """The same with chains for sums."""
+def with_fma_chains(program: Program) -> Program:
+    """Return the program with chains in place of sums."""
     nodes = program.nodes
-    inner = _inner(program, nodes)
-    chains = {node.index: Chain() for node in nodes if node.op in INSIDE and node.index not in inner}
-    waiting = dict[int, list[tuple[Chain, bool]]]()
+    inner = _inner_sums(program, nodes)
+    chains = {node.index: FmaChain() for node in nodes if node.op in SUM_OPERATIONS and node.index not in inner}
+    waiting = dict[int, list[tuple[FmaChain, bool]]]()
     for node in nodes:
         if node.index in chains:
             for term, negative in _terms(node, inner):
@@ -59,20 +60,20 @@ def chained(program: Program) -> Program:
             made = node if node.op in LEAVES else node.graph.node(node.op, *(new[x.index] for x in node.args))
         new[node.index] = made
         for chain, negative in waiting.get(node.index, ()):
-            chain.take(made, negative)
+            chain.add(made, negative)
     return replace(program, outputs=tuple(new[x.index] if isinstance(x, Expr) else x for x in program.outputs))
 
 
-def _inner(program: Program, nodes: list[Expr]) -> set[int]:
-    """Sums that are used once, in another sum."""
+def _inner_sums(program: Program, nodes: list[Expr]) -> set[int]:
+    """Return the sums that are used once, in another sum."""
     uses = Counter(x.index for node in nodes for x in node.args)
-    wanted = {x.index for x in program.outputs if isinstance(x, Expr)}
-    within = {x.index for node in nodes if node.op in INSIDE for x in node.args if x.op in INSIDE}
-    return {i for i in within if uses[i] == 1 and i not in wanted}
+    outputs = {x.index for x in program.outputs if isinstance(x, Expr)}
+    within = {x.index for node in nodes if node.op in SUM_OPERATIONS for x in node.args if x.op in SUM_OPERATIONS}
+    return {i for i in within if uses[i] == 1 and i not in outputs}
 
 
 def _terms(node: Expr, inner: set[int]) -> list[tuple[Expr, bool]]:
-    """What a sum is made of, and whether it is taken away."""
+    """Return the terms of a sum, each with True if it is subtracted."""
     found, stack = list[tuple[Expr, bool]](), [(node, False)]
     while stack:
         at, negative = stack.pop()

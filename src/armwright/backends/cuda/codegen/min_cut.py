@@ -1,8 +1,8 @@
-"""Where a long computation is narrow: a few numbers with which the rest can be begun anew.
+"""The minimum cut of a program: the fewest values from which its remaining results can be computed.
 
-The derivatives of forward dynamics need the accelerations, with the factors of a mass matrix behind them. Computed with
-everything else, all of that is kept, or done again in every part; as seven numbers it is handed over. What is handed
-over depends on divisions, which end such a computation; motion and masses without are as quickly computed again.
+The derivatives of forward dynamics need the accelerations, and these the factors of a mass matrix. Without a cut these
+factors stay live, or every part computes them again; with a cut seven values are passed on. The values of a cut depend
+on divisions, which end such a computation. Motions and masses without divisions are cheap to compute again.
 """
 
 from __future__ import annotations
@@ -11,32 +11,35 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
-from armwright.backends.cuda.codegen.schedule import depends
+from armwright.backends.cuda.codegen.schedule import is_variable
 from armwright.graph.expression import LEAVES, Expr, reachable
 from armwright.graph.program import Program
 
-WIDEST = 64
-"""Numbers that are handed over, at most."""
+MAX_CUT_VALUES = 64
+"""The most values of a cut."""
 
 
-def waist(program: Program) -> list[Expr]:
-    """The fewest nodes through which all results depend on divisions, the nearest to these; none, if results are."""
+def min_cut(program: Program) -> list[Expr]:
+    """Return the fewest nodes through which results depend on divisions, those nearest to the results.
+
+    The list is empty if no cut is smaller than the results.
+    """
     after = set[int]()
     for node in program.nodes:
         if node.op == "div" or any(x.index in after for x in node.args):
             after.add(node.index)
-    results = {x.index: x for x in program.outputs[: program.results] if depends(x) and x.index in after}
+    results = {x.index: x for x in program.outputs[: program.results] if is_variable(x) and x.index in after}
     nodes = [node for node in program.nodes if node.index in after]
-    cut = _Flow(nodes, results).cut(min(WIDEST, len(results) - 1))
+    cut = _FlowNetwork(nodes, results).cut(min(MAX_CUT_VALUES, len(results) - 1))
     return [node for node in nodes if node.index in cut]
 
 
-def opened(program: Program, handed: Iterable[Expr], name: str) -> Program:
-    """The same with a further argument in place of these nodes."""
-    handed = list(handed)
-    graph = handed[0].graph
-    inputs = tuple(graph.input(f"{name}.{x.index}") for x in handed)
-    new = {x.index: given for x, given in zip(handed, inputs, strict=True)}
+def replace_by_argument(program: Program, cut: Iterable[Expr], name: str) -> Program:
+    """Return the program with a further argument in place of these nodes."""
+    cut = list(cut)
+    graph = cut[0].graph
+    inputs = tuple(graph.input(f"{name}.{x.index}") for x in cut)
+    new = {x.index: given for x, given in zip(cut, inputs, strict=True)}
     for node in program.nodes:
         if node.index not in new:
             changed = node.op not in LEAVES and any(new[x.index] is not x for x in node.args)
@@ -45,37 +48,37 @@ def opened(program: Program, handed: Iterable[Expr], name: str) -> Program:
     return replace(program, arguments=(*program.arguments, (name, inputs)), outputs=outputs)
 
 
-def within(program: Program, handed: Iterable[Expr]) -> list[int]:
-    """Numbers of outputs that are computed on the way to these nodes."""
-    there = {node.index for node in reachable(handed)}
-    return [k for k, x in enumerate(program.outputs) if depends(x) and x.index in there]
+def outputs_before(program: Program, cut: Iterable[Expr]) -> list[int]:
+    """Return the indices of outputs that are operands of these nodes, direct or not."""
+    before = {node.index for node in reachable(cut)}
+    return [k for k, x in enumerate(program.outputs) if is_variable(x) and x.index in before]
 
 
-class _Flow:
-    """Paths from divisions to results that share no node; every node is two places, (node, in) and (node, out)."""
+class _FlowNetwork:
+    """A flow from divisions to results with capacity 1 per node; a node has two vertices, (node, 0) and (node, 1)."""
 
     def __init__(self, nodes: list[Expr], results: Iterable[int]) -> None:
-        self._room = dict[tuple[int, int], dict[tuple[int, int], int]]()
+        self._capacity = dict[tuple[int, int], dict[tuple[int, int], int]]()
         inside = {node.index for node in nodes}
         for node in nodes:
             self._join((node.index, 0), (node.index, 1), 1)
             if node.op == "div":
-                self._join((-1, 1), (node.index, 0), WIDEST + 1)
+                self._join((-1, 1), (node.index, 0), MAX_CUT_VALUES + 1)
             for x in node.args:
                 if x.index in inside:
-                    self._join((x.index, 1), (node.index, 0), WIDEST + 1)
+                    self._join((x.index, 1), (node.index, 0), MAX_CUT_VALUES + 1)
         for i in results:
-            self._join((i, 1), (-1, 0), WIDEST + 1)
+            self._join((i, 1), (-1, 0), MAX_CUT_VALUES + 1)
 
-    def _join(self, a: tuple[int, int], b: tuple[int, int], room: int) -> None:
-        self._room.setdefault(a, {})[b] = room
-        self._room.setdefault(b, {}).setdefault(a, 0)
+    def _join(self, a: tuple[int, int], b: tuple[int, int], capacity: int) -> None:
+        self._capacity.setdefault(a, {})[b] = capacity
+        self._capacity.setdefault(b, {}).setdefault(a, 0)
 
-    def cut(self, most: int) -> set[int]:
-        """The nodes of the narrowest place; none if it is wider than that."""
-        if (-1, 1) not in self._room or (-1, 0) not in self._room:
+    def cut(self, max_size: int) -> set[int]:
+        """Return the nodes of the minimum cut, none if there are more than `max_size`."""
+        if (-1, 1) not in self._capacity or (-1, 0) not in self._capacity:
             return set()
-        for _ in range(most + 1):
+        for _ in range(max_size + 1):
             came = self._reached((-1, 1), forward=True)
             if (-1, 0) not in came:
                 last = self._reached((-1, 0), forward=False)
@@ -83,18 +86,18 @@ class _Flow:
             b = (-1, 0)
             while b != (-1, 1):
                 a = came[b]
-                self._room[a][b] -= 1
-                self._room[b][a] += 1
+                self._capacity[a][b] -= 1
+                self._capacity[b][a] += 1
                 b = a
         return set()
 
     def _reached(self, begin: tuple[int, int], forward: bool) -> dict[tuple[int, int], tuple[int, int]]:
-        """From where one comes to each place along arcs with room, or from each place to the end."""
+        """Return for each vertex its predecessor on a path of free capacity from `begin`, or to it if not `forward`."""
         came, queue = {begin: begin}, deque([begin])
         while queue:
             a = queue.popleft()
-            for b in self._room[a]:
-                if b not in came and (self._room[a][b] if forward else self._room[b][a]) > 0:
+            for b in self._capacity[a]:
+                if b not in came and (self._capacity[a][b] if forward else self._capacity[b][a]) > 0:
                     came[b] = a
                     queue.append(b)
         return came

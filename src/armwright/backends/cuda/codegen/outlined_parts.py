@@ -1,8 +1,8 @@
-"""A part of a program that is too long for one function, as several that follow one another.
+"""Outlined parts: a part of the outputs that is too long for one function, as several functions in sequence.
 
-For twice as many statements compilers take more than twice as long: of the derivatives of a humanoid, three minutes.
-What a chapter leaves for later ones lies in memory, and each reads of it what it needs. The first has all sines, so
-that no other has to be compiled again for those of large angles.
+Compile time grows faster than the length of a function: the derivatives of a humanoid would take three minutes. Values
+for later functions are stored in memory slots. The first function has all sines, so that the others need no second
+version for large angles.
 """
 
 from __future__ import annotations
@@ -10,87 +10,67 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from armwright.backends.cuda.codegen.output_partition import ROOM, Part
+from armwright.backends.cuda.codegen.output_partition import MAX_LIVE, OutputPart
+from armwright.backends.cuda.codegen.schedule import SINE_OPERATIONS
+from armwright.backends.slots import allocate_slots
 from armwright.graph.expression import LEAVES, Expr
 
-LONGEST, CROWDED, LENGTH = 8000, 4000, 2000
-"""Operations of the longest function, of the longest that has too few registers, and of a chapter where there are more.
+MAX_OPERATIONS, MAX_SPILLING_OPERATIONS, OUTLINED_OPERATIONS = 8000, 4000, 2000
+"""Operations of the longest single function, of the longest one that spills, and of an outlined part of longer ones.
 
-Of those with too few a compiler would put more into memory than chapters leave there: of the forward dynamics of a
-humanoid in double precision twice as much.
+Beyond the second a compiler would spill more than the slots of outlined parts take: twice as much for the forward
+dynamics of a humanoid in double precision.
 """
 
 
-SINES = ("sin", "cos")
-
-
-class Chapter(NamedTuple):
-    """What is computed, in this order; where what it takes and what it leaves lies, by the numbers of nodes."""
+class OutlinedPart(NamedTuple):
+    """Nodes in the order of computation, and the slots of the nodes that it loads and stores, by their indices."""
 
     nodes: Sequence[Expr]
-    taken: dict[int, int]
-    left: dict[int, int]
+    loaded: dict[int, int]
+    stored: dict[int, int]
 
     @property
-    def turns(self) -> bool:
-        """Whether there are angles in it."""
-        return any(node.op in SINES for node in self.nodes)
+    def has_angles(self) -> bool:
+        """True if it computes sines."""
+        return any(node.op in SINE_OPERATIONS for node in self.nodes)
 
 
-def chapters(part: Part, double: bool) -> tuple[list[Chapter], int]:
-    """All of a part, and how many numbers they need room for."""
-    pieces = _pieces(part.order.nodes, LONGEST if part.order.most <= ROOM[double] else CROWDED)
-    home = {node.index: c for c, piece in enumerate(pieces) for node in piece if node.op not in LEAVES}
-    last = dict[int, int]()
-    for c, piece in enumerate(pieces):
-        last.update((i, c) for node in piece for i in _operands(node, part.fused) if home.get(i, c) < c)
-    places, size = _places(pieces, home, last)
-    made = list[Chapter]()
+def outline(part: OutputPart, double: bool) -> tuple[list[OutlinedPart], int]:
+    """Return the outlined parts of a part, and the number of slots they need."""
+    fits = part.schedule.max_live <= MAX_LIVE[double]
+    pieces = _pieces(part.schedule.nodes, MAX_OPERATIONS if fits else MAX_SPILLING_OPERATIONS)
+    allocation = allocate_slots(pieces, lambda node: _operands(node, part.fused))
+    slots, home = allocation.slots, allocation.home
+    made = list[OutlinedPart]()
     for c, piece in enumerate(pieces):
         used = {i for node in piece for i in _operands(node, part.fused)}
-        taken = {i: places[i] for i in used if home.get(i, c) < c}
-        made.append(Chapter(piece, taken, {x.index: places[x.index] for x in piece if x.index in places}))
-    return made, size
+        loaded = {i: slots[i] for i in used if home.get(i, c) < c}
+        made.append(OutlinedPart(piece, loaded, {x.index: slots[x.index] for x in piece if x.index in slots}))
+    return made, allocation.size
 
 
-def _pieces(nodes: Sequence[Expr], longest: int) -> list[Sequence[Expr]]:
-    """All of them at once, or the sines of plain angles and then so many at a time."""
-    if len(nodes) <= longest:
+def _pieces(nodes: Sequence[Expr], max_operations: int) -> list[Sequence[Expr]]:
+    """Return all nodes as one piece, or the sines of plain angles and then pieces of equal length."""
+    if len(nodes) <= max_operations:
         return [nodes]
-    first = {x.index for node in nodes if node.op in SINES and (found := _plain(node.args[0])) for x in (node, *found)}
+    sines = (node for node in nodes if node.op in SINE_OPERATIONS)
+    first = {x.index for node in sines if (angle := _plain_angle(node.args[0])) for x in (node, *angle)}
     rest = [node for node in nodes if node.index not in first]
-    length = -(-len(rest) // -(-len(rest) // LENGTH))
+    length = -(-len(rest) // -(-len(rest) // OUTLINED_OPERATIONS))
     early = [node for node in nodes if node.index in first]
     return [*([early] if early else []), *(rest[k : k + length] for k in range(0, len(rest), length))]
 
 
-def _plain(angle: Expr) -> list[Expr]:
-    """An angle and what it is computed from, if that is nothing but what is given."""
-    known = all(x.op in LEAVES for x in angle.args)
-    return [angle, *angle.args] if known else []
+def _plain_angle(angle: Expr) -> list[Expr]:
+    """Return an angle and its operands if these are inputs or constants, else nothing."""
+    return [angle, *angle.args] if all(x.op in LEAVES for x in angle.args) else []
 
 
 def _operands(node: Expr, fused: set[int]) -> Iterable[int]:
-    """What a node is computed from: of a product that is part of it, its factors."""
+    """Yield the indices of the operands of a node; those of a fused product stand for it."""
     for x in node.args:
         if x.index in fused:
             yield from _operands(x, fused)
         else:
             yield x.index
-
-
-def _places(pieces: Sequence[Sequence[Expr]], home: dict[int, int], last: dict[int, int]) -> tuple[dict[int, int], int]:
-    """A place for each number that is used after its chapter; it is free again once the last that uses it is over."""
-    places, size = dict[int, int](), 0
-    free, over = list[int](), dict[int, list[int]]()
-    for c, piece in enumerate(pieces):
-        free += over.pop(c, [])
-        for node in piece:
-            i = node.index
-            if i in last and home.get(i) == c:
-                if not free:
-                    free.append(size)
-                    size += 1
-                places[i] = free.pop()
-                over.setdefault(last[i] + 1, []).append(places[i])
-    return places, size

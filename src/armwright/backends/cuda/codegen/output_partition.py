@@ -1,7 +1,7 @@
-"""A program in parts, each with as many outputs as a thread can compute without running out of registers.
+"""The partition of the outputs of a program into parts that a thread can compute in its registers.
 
-What several parts need is computed again in each: of the derivatives of seven joints in two parts, a quarter of all.
-The parts follow one another in functions of their own: a compiler would else do their common work at once and keep it.
+Common values are computed again in each part: a quarter of the operations for the derivatives of seven joints in two
+parts. Each part is a separate function, as a compiler would otherwise compute common values once and keep them live.
 """
 
 from __future__ import annotations
@@ -10,121 +10,123 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from armwright.backends.cuda.codegen.min_cut import opened, waist, within
-from armwright.backends.cuda.codegen.schedule import Order, depends, entry, ordered
+from armwright.backends.cuda.codegen.min_cut import min_cut, outputs_before, replace_by_argument
+from armwright.backends.cuda.codegen.schedule import Schedule, is_variable, matrix_entry, schedule_program
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 
-ROOM = {False: 145, True: 116}
-"""How many numbers of single and of double precision may be kept at a time; some registers are for addresses."""
+MAX_LIVE = {False: 145, True: 116}
+"""Live values of single and of double precision that fit in registers; some registers are for addresses."""
 
-HANDED = "handed"
-"""The name of an argument: what was computed before."""
+CUT_ARGUMENT = "cut"
+"""The name of the argument with the values of a cut."""
 
-WORTH = 2
-"""How many times what is computed at once parts may cost that do not spill."""
+MAX_COST_RATIO = 2
+"""The cost of parts that do not spill, relative to one function, up to which they are used."""
 
-LONG, LONGEST = 8000, 14000
-"""Operations from which on only one way to split a program is tried, and from which on none: that would take a minute,
-and what is so long spills in any case."""
+ONE_TRIAL_OPERATIONS, MAX_SPLIT_OPERATIONS = 8000, 14000
+"""Operations above which only one partition is tried, and above which none: it would take a minute, and so long a
+program spills in any case."""
 
 
-class Part(NamedTuple):
-    """Some outputs with their numbers, products within sums, and the order of all."""
+class OutputPart(NamedTuple):
+    """Some outputs with their indices, the products that are fused into sums, and the schedule."""
 
     outputs: list[tuple[int, Operand]]
     fused: set[int]
-    order: Order
+    schedule: Schedule
 
     @property
     def operations(self) -> int:
-        return len(self.order.nodes)
+        """The number of operations."""
+        return len(self.schedule.nodes)
 
 
-class Stage(NamedTuple):
-    """Parts of a program, which may be one with arguments or outputs of its own."""
+class Partition(NamedTuple):
+    """A program and its parts."""
 
     program: Program
-    parts: list[Part]
+    parts: list[OutputPart]
 
     def cost(self, double: bool) -> int:
-        """Operations, and about as many as it takes that there is no room."""
-        return sum(x.operations + 20 * max(0, x.order.most - ROOM[double]) for x in self.parts)
+        """Return the number of operations, with 20 for each live value beyond the registers."""
+        return sum(x.operations + 20 * max(0, x.schedule.max_live - MAX_LIVE[double]) for x in self.parts)
 
 
-def stages(program: Program, double: bool) -> list[Stage]:
-    """What is computed first and handed over, if that is cheaper, and the rest; the first has it as further outputs."""
+def partitions(program: Program, double: bool) -> list[Partition]:
+    """Return the cheaper of one partition, or two: the first computes the values of a cut as further outputs."""
     numbers = range(len(program.outputs))
-    whole = Stage(program, [part(program, numbers)])
-    if whole.parts[0].order.most <= ROOM[double] or whole.parts[0].operations > LONGEST:
-        return [whole]
-    if narrow := waist(program):
-        early = sorted({*within(program, narrow), *numbers[program.results :]})
-        first = replace(program, outputs=(*program.outputs, *narrow))
-        then = opened(program, narrow, HANDED)
+    single = Partition(program, [part(program, numbers)])
+    if single.parts[0].schedule.max_live <= MAX_LIVE[double] or single.parts[0].operations > MAX_SPLIT_OPERATIONS:
+        return [single]
+    if cut := min_cut(program):
+        early = sorted({*outputs_before(program, cut), *numbers[program.results :]})
+        first = replace(program, outputs=(*program.outputs, *cut))
+        then = replace_by_argument(program, cut, CUT_ARGUMENT)
         both = [
-            Stage(first, split(first, double, [*early, *range(len(numbers), len(first.outputs))])),
-            Stage(then, split(then, double, [k for k in numbers if k not in set(early)])),
+            Partition(first, split(first, double, [*early, *range(len(numbers), len(first.outputs))])),
+            Partition(then, split(then, double, [k for k in numbers if k not in set(early)])),
         ]
-        if sum(stage.cost(double) for stage in both) < whole.cost(double):
+        if sum(partition.cost(double) for partition in both) < single.cost(double):
             return both
-    return [Stage(program, split(program, double, numbers))]
+    return [Partition(program, split(program, double, numbers))]
 
 
-def split(program: Program, double: bool, numbers: Sequence[int]) -> list[Part]:
-    """The parts of a program with the outputs of these numbers: one, where that has room or parts would cost more."""
-    whole = part(program, numbers)
-    if whole.order.most <= ROOM[double]:
-        return [whole]
-    ways = _classes(program, numbers, whole.operations > LONG)
-    tried = [parts for classes in ways if (parts := _parts(program, classes, double))]
-    best = min(tried, key=lambda parts: Stage(program, parts).cost(double), default=[whole])
-    return best if Stage(program, best).cost(double) < WORTH * Stage(program, [whole]).cost(double) else [whole]
+def split(program: Program, double: bool, numbers: Sequence[int]) -> list[OutputPart]:
+    """Return the parts for the outputs with these indices: one, if it fits in registers or several would cost more."""
+    single = part(program, numbers)
+    if single.schedule.max_live <= MAX_LIVE[double]:
+        return [single]
+    groupings = _groupings(program, numbers, single.operations > ONE_TRIAL_OPERATIONS)
+    tried = [parts for groups in groupings if (parts := _parts(program, groups, double))]
+    best = min(tried, key=lambda parts: Partition(program, parts).cost(double), default=[single])
+    limit = MAX_COST_RATIO * Partition(program, [single]).cost(double)
+    return best if Partition(program, best).cost(double) < limit else [single]
 
 
-def part(program: Program, numbers: Sequence[int]) -> Part:
-    """The outputs of these numbers."""
+def part(program: Program, numbers: Sequence[int]) -> OutputPart:
+    """Return one part with the outputs of these indices."""
     some = replace(program, outputs=tuple(program.outputs[k] for k in numbers))
-    fused = fusing(some)
-    return Part(list(zip(numbers, some.outputs, strict=True)), fused, ordered(some, fused, numbers))
+    fused = fused_products(some)
+    return OutputPart(list(zip(numbers, some.outputs, strict=True)), fused, schedule_program(some, fused, numbers))
 
 
-def _classes(program: Program, numbers: Sequence[int], few: bool) -> list[list[list[int]]]:
-    """Ways to put outputs side by side that belong together: of the same outer joint, column, row or matrix."""
+def _groupings(program: Program, numbers: Sequence[int], only_first: bool) -> list[list[list[int]]]:
+    """Return groupings of outputs: by outer joint, column, row or matrix."""
     keys: list[Callable[[int, int, int], int]] = [
         lambda row, column, _: -max(row, column),
         lambda _, column, __: -column,
         lambda row, _, __: -row,
         lambda row, _, matrix: matrix if row >= 0 else -1,
     ]
-    found, known = list[list[list[int]]](), [k for k in numbers if not depends(program.outputs[k])]
-    for key in keys[: 1 if few else None]:
-        classes = dict[int, list[int]]()
+    found, constants = list[list[list[int]]](), [k for k in numbers if not is_variable(program.outputs[k])]
+    for key in keys[: 1 if only_first else None]:
+        groups = dict[int, list[int]]()
         for k in numbers:
-            if depends(program.outputs[k]):
-                classes.setdefault(key(*entry(program.shape, k)), []).append(k)
-        first, *rest = (classes[name] for name in sorted(classes))
-        way = [[*first, *known], *rest]
-        if rest and way not in found:
-            found.append(way)
+            if is_variable(program.outputs[k]):
+                groups.setdefault(key(*matrix_entry(program.shape, k)), []).append(k)
+        first, *rest = (groups[name] for name in sorted(groups))
+        grouping = [[*first, *constants], *rest]
+        if rest and grouping not in found:
+            found.append(grouping)
     return found
 
 
-def _parts(program: Program, classes: list[list[int]], double: bool) -> list[Part]:
-    """As many neighbours as there is room for, each time; none, if there is none for the first class alone."""
-    found, begin = list[Part](), 0
+def _parts(program: Program, groups: list[list[int]], double: bool) -> list[OutputPart]:
+    """Return parts of as many neighbouring groups as fit in registers; none, if the first group alone does not."""
+    found, begin = list[OutputPart](), 0
 
-    def some(end: int) -> Part:
-        return part(program, [k for those in classes[begin:end] for k in those])
+    def part_to(end: int) -> OutputPart:
+        return part(program, [k for group in groups[begin:end] for k in group])
 
-    while begin < len(classes):
-        best, low, high = some(begin + 1), begin + 2, len(classes)
-        if not begin and best.order.most > ROOM[double]:
+    while begin < len(groups):
+        best, low, high = part_to(begin + 1), begin + 2, len(groups)
+        if not begin and best.schedule.max_live > MAX_LIVE[double]:
             return []
         while low <= high:
             middle = (low + high) // 2
-            tried = some(middle)
-            if tried.order.most <= ROOM[double]:
+            tried = part_to(middle)
+            if tried.schedule.max_live <= MAX_LIVE[double]:
                 best, low = tried, middle + 1
             else:
                 high = middle - 1
@@ -133,8 +135,8 @@ def _parts(program: Program, classes: list[list[int]], double: bool) -> list[Par
     return found
 
 
-def fusing(program: Program) -> set[int]:
-    """Products that are part of every sum they are used in: no sum has two of them, those used least come first.
+def fused_products(program: Program) -> set[int]:
+    """Return the products that are fused into all their uses, which are sums; no sum fuses two, those used least win.
 
     A product in k sums is k fused multiply-adds instead of a multiplication and k additions.
     """

@@ -1,28 +1,28 @@
-// What every kernel begins with, after `real`: float or double. The same text is C++ for a CPU, so that its arithmetic
-// can be tested where there is no card.
+// The beginning of every kernel, after the type `real`, float or double. The text is C++ for a CPU as well, so that its
+// arithmetic can be tested without a card.
 
 #ifdef __CUDACC__
 #define FUNCTION __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
-#define APART __device__ __noinline__
+#define OUTLINED __device__ __noinline__
 #define TABLE static __constant__ const
 #define NUMBERS static __constant__
-#define NEAR(name, count)           \
+#define SHARED_TILE(name, count)     \
     extern __shared__ real shared[]; \
     real *const name = shared + threadIdx.x
 #define EACH(e, count) _Pragma("unroll") for (int e = 0; e < (count); ++e)
-#define TURNS(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
+#define LOOP(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
 #else
 #include <math.h>
 #include <string.h>
 #define FUNCTION static inline
 #define MEMBER inline
-#define APART static
+#define OUTLINED static
 #define TABLE static const
 #define NUMBERS static const
-#define NEAR(name, count) real name[count]
+#define SHARED_TILE(name, count) real name[count]
 #define EACH(e, count) for (int e = 0; e < (count); ++e)
-#define TURNS EACH
+#define LOOP EACH
 #endif
 
 #ifdef __CUDACC__
@@ -61,8 +61,8 @@ FUNCTION unsigned low_bits(double x)
 }
 #endif
 
-// 1 / x and x / y. The compiler's own have a branch for what is below the smallest normal number, which keeps
-// registers; here its reciprocal is not a number, as that of zero.
+// 1 / x and x / y. Those of the compiler branch on subnormal numbers, which takes registers. Here the reciprocal of a
+// subnormal number is not a number, as that of zero.
 #ifdef __CUDACC__
 FUNCTION float reciprocal(float x)
 {
@@ -93,8 +93,8 @@ FUNCTION real divided(real x, real y)
 }
 #endif
 
-// Numbers of a state in registers, of which nobody asks whether they are finite.
-struct Kept {
+// Numbers of a state in registers that are not checked.
+struct Unchecked {
     real *at;
     MEMBER void put(int k, real x)
     {

@@ -1,7 +1,7 @@
-"""In which order a program is computed, so that few numbers have to be kept at a time: a thread has 255 registers.
+"""Schedules: the order of the operations of a program that keeps few values live, as a thread has 255 registers.
 
-Which outputs come first decides most: of derivatives, those of the outermost joints, as what belongs to a joint is then
-used up when the next one comes. Within this order whatever frees a register is done as soon as it can be.
+The order of outputs matters most. Derivatives start with the outermost joints, so that the values of a joint are used
+up before the next one. Within this order an operation that frees a register comes as early as possible.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from typing import NamedTuple, TypeGuard
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 
-FEW = 96
-"""Numbers that are kept at a time, up to which the order of the graph is as good as any."""
+MAX_EASY_LIVE = 96
+"""Live values up to which the order of the graph is kept: other orders gain nothing."""
+
+SINE_OPERATIONS = ("sin", "cos")
 
 
-def depends(x: Operand) -> TypeGuard[Expr]:
-    """Whether an output is anything but a number."""
+def is_variable(x: Operand) -> TypeGuard[Expr]:
+    """Return whether an output is an expression that is no constant."""
     return isinstance(x, Expr) and x.value is None
 
 
-class Work:
-    """What is to be computed: for every node but the products within sums, the nodes it is computed from."""
+class Dependences:
+    """The operands and the users of every node of a program but products that are fused into sums."""
 
     def __init__(self, program: Program, fused: set[int]) -> None:
         self.nodes = {x.index: x for x in program.nodes if x.value is None and x.index not in fused}
@@ -42,8 +44,8 @@ class Work:
             elif x.value is None:
                 yield x.index
 
-    def before(self, outputs: Iterable[int]) -> list[int]:
-        """For each of the outputs in turn what it needs and is not there yet."""
+    def depth_first(self, outputs: Iterable[int]) -> list[int]:
+        """Return the nodes in an order that completes one output after the other."""
         seen, order = set[int](), list[int]()
         for output in outputs:
             stack, found = [output], set[int]()
@@ -56,21 +58,21 @@ class Work:
             order.extend(sorted(found))
         return order
 
-    def most(self, order: Sequence[int]) -> int:
-        """How many numbers are kept at a time; what is read is there from the beginning, as compilers read early."""
+    def max_live(self, order: Sequence[int]) -> int:
+        """Return the largest number of live values; inputs are live from the start, as compilers load early."""
         uses = {i: len(self.users[i]) for i in order}
-        kept = most = sum(not self.operands[i] for i in order)
+        live = maximum = sum(not self.operands[i] for i in order)
         for i in order:
             for a in self.operands[i]:
                 uses[a] -= 1
-                kept -= not uses[a]
+                live -= not uses[a]
             if self.operands[i]:
-                kept += bool(uses[i])
-                most = max(most, kept + (not uses[i]))
-        return most
+                live += bool(uses[i])
+                maximum = max(maximum, live + (not uses[i]))
+        return maximum
 
-    def freeing(self, order: Sequence[int]) -> list[int]:
-        """The same, but with everything that leaves fewer numbers to keep, or as many, done as soon as it can be."""
+    def reduce_live(self, order: Sequence[int]) -> list[int]:
+        """Return an order with each operation that does not add a live value as early as possible."""
         place = {i: k for k, i in enumerate(order)}
         uses = {i: len(self.users[i]) for i in order}
         missing = {i: len(self.operands[i]) for i in order}
@@ -92,7 +94,7 @@ class Work:
             made.append(i)
             for a in self.operands[i]:
                 uses[a] -= 1
-                if uses[a] == 1:  # whoever takes it next frees it
+                if uses[a] == 1:  # its last user frees it
                     for user in self.users[a]:
                         if user not in done and not missing[user]:
                             offer(user)
@@ -103,40 +105,42 @@ class Work:
         return made
 
 
-class Order(NamedTuple):
-    """Nodes in the order in which they are computed, and how many numbers are kept at a time."""
+class Schedule(NamedTuple):
+    """Nodes in the order in which they are computed, and the largest number of live values."""
 
     nodes: list[Expr]
-    most: int
+    max_live: int
 
 
-def ordered(program: Program, fused: set[int], numbers: Sequence[int]) -> Order:
-    """All of a program but for products within sums; `numbers` are those of its outputs, which may be some of many."""
-    work = Work(program, fused)
-    ways = [*(work.before(outputs) for outputs in _ways(program, numbers)), sorted(work.nodes)]
-    counts = [work.most(way) for way in ways]
-    if counts[0] <= FEW:
-        best = work.before([*(i for i, x in work.nodes.items() if x.op in ("sin", "cos")), *ways[0]])
+def schedule_program(program: Program, fused: set[int], numbers: Sequence[int]) -> Schedule:
+    """Return the best schedule found for all nodes but `fused` products; `numbers` are the indices of the outputs."""
+    graph = Dependences(program, fused)
+    orders = [*(graph.depth_first(outputs) for outputs in _output_orders(program, numbers)), sorted(graph.nodes)]
+    live = [graph.max_live(order) for order in orders]
+    if live[0] <= MAX_EASY_LIVE:
+        sines = (i for i, x in graph.nodes.items() if x.op in SINE_OPERATIONS)
+        best = graph.depth_first([*sines, *orders[0]])
     else:
-        best = work.freeing(ways[counts.index(min(counts))])
-    return Order([work.nodes[i] for i in best], work.most(best))
+        best = graph.reduce_live(orders[live.index(min(live))])
+    return Schedule([graph.nodes[i] for i in best], graph.max_live(best))
 
 
-def entry(shape: Sequence[int], number: int) -> tuple[int, int, int]:
-    """Row, column and matrix of an output; what comes after all matrices is in the row and column before the first."""
+def matrix_entry(shape: Sequence[int], number: int) -> tuple[int, int, int]:
+    """Return row, column and matrix of an output; outputs after all matrices have row and column -1."""
     n = shape[-1] if shape else 1
     m = shape[-2] if len(shape) > 1 else 1
     return (-1, -1, number) if number >= prod(shape) else (number // n % m, number % n, number // (n * m))
 
 
-def _ways(program: Program, numbers: Sequence[int]) -> Iterable[list[int]]:
-    """Outputs from the first on, then in orders that rows and columns of matrices may come in."""
+def _output_orders(program: Program, numbers: Sequence[int]) -> Iterable[list[int]]:
+    """Yield the variable outputs in their order, then in several orders of rows and columns of matrices."""
     keys: list[Callable[[int, int, int], tuple[int, ...]]] = [
         lambda row, column, matrix: (-max(row, column), row, column, matrix),
         lambda row, column, matrix: (-column, -row, matrix),
         lambda row, column, matrix: (-row, -column, matrix),
     ]
-    places = [(entry(program.shape, k), x.index) for k, x in zip(numbers, program.outputs, strict=True) if depends(x)]
+    outputs = zip(numbers, program.outputs, strict=True)
+    places = [(matrix_entry(program.shape, k), x.index) for k, x in outputs if is_variable(x)]
     yield [i for _, i in places]
     for key in keys:
         yield [i for _, i in sorted(places, key=lambda place: key(*place[0]))]

@@ -1,1 +1,1 @@
-"""What runs beside the card: the device, its arrays, and the launchers of kernels."""
+"""The host: the device, arrays in its memory, and the launchers of kernels."""

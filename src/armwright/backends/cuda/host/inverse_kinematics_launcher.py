@@ -1,4 +1,4 @@
-"""Searches for positions on a card."""
+"""The launcher of inverse kinematics: it searches positions for many targets on the card."""
 
 from __future__ import annotations
 
@@ -7,21 +7,29 @@ from typing import Any
 import numpy as np
 
 from armwright.arrays import on_card
-from armwright.backends.cuda.codegen import inverse_kinematics
-from armwright.backends.cuda.host.device import Code, copied, crowded, cupy, fetched, full, halves
+from armwright.backends.cuda.host.device import (
+    CompiledCode,
+    cupy,
+    out_of_memory_error,
+    split_states,
+    to_device,
+    to_numpy,
+    with_occupancy,
+)
+from armwright.backends.cuda.kernels import inverse_kinematics
 from armwright.backends.interface import SearchResult, SearchSettings, SearchSpace
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 
-THREADS = 1 << 17
-"""About as many as a large card has running at a time; each goes on as long as targets are left."""
+MAX_THREADS = 1 << 17
+"""Threads of a launch, about as many as a large card runs at a time. Each takes targets until none is left."""
 
-CROWDED = 6, 168, 200
-"""So many blocks are on a processor with so many registers, and up to how many it is tried whether these are enough."""
+OCCUPANCY = 6, 168, 200
+"""Blocks per multiprocessor to aim for, the registers that allow them, and the registers up to which this is tried."""
 
 
-class Searching:
-    """Positions for many targets; what is given as arrays of NumPy is copied there and back."""
+class InverseKinematicsLauncher:
+    """The kernel that searches. Arrays of NumPy are copied to the card, and results back."""
 
     def __init__(self, program: Program, sought: SearchSpace, rules: SearchSettings, dtype: str) -> None:
         self._of, self._sought, self.dtype = (program, sought, rules), sought, np.dtype(dtype)
@@ -29,58 +37,65 @@ class Searching:
 
     @property
     def source(self) -> str:
+        """The text of the kernel."""
         return inverse_kinematics.text(*self._of, self.dtype == np.float64)
 
     @cached_property
-    def code(self) -> Code:
-        """By what the compiler says of its registers."""
-        return crowded(lambda blocks: self._compiled(blocks=blocks), *CROWDED)
+    def code(self) -> CompiledCode:
+        """The compiled kernel, chosen by the registers that the compiler reports."""
+        return with_occupancy(lambda blocks: self._compile(blocks=blocks), *OCCUPANCY)
 
     @cached_property
-    def _again(self) -> Code:
-        """That of targets on whose way angles are large."""
-        return self._compiled(careful=True)
+    def _careful_code(self) -> CompiledCode:
+        """The kernel for targets on whose path angles are large."""
+        return self._compile(careful=True)
 
-    def _compiled(self, careful: bool = False, blocks: int = 0) -> Code:
-        return Code(
-            inverse_kinematics.text(*self._of, self.dtype == np.float64, careful, blocks), inverse_kinematics.BLOCK
+    def _compile(self, careful: bool = False, blocks: int = 0) -> CompiledCode:
+        return CompiledCode(
+            inverse_kinematics.text(*self._of, self.dtype == np.float64, careful, blocks),
+            inverse_kinematics.SEARCH_THREADS,
         )
 
     def table(self, q: Any, far: Any) -> dict[str, Any]:
-        return {name: copied(np.ascontiguousarray(x.T, self.dtype)) for name, x in (("places", q), ("far", far))}
+        return {
+            name: to_device(np.ascontiguousarray(x.T, self.dtype))
+            for name, x in (("start_positions", q), ("start_distances", far))
+        }
 
     def run(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
-        here = not (on_card(T) or on_card(q0))
+        on_host = not (on_card(T) or on_card(q0))
         try:
-            there = self._there(copied(T), None if q0 is None else copied(q0), table, tolerance, attempts)
-        except full():
-            if not here:
+            hits = self._search(to_device(T), None if q0 is None else to_device(q0), table, tolerance, attempts)
+        except out_of_memory_error():
+            if not on_host:
                 raise
-            return self._in_pieces(T, q0, table, tolerance, attempts)
-        q, error, solved = map(fetched, there[:3]) if here else there[:3]
-        return there._replace(q=q, error=error, solved=solved)
+            return self._run_in_halves(T, q0, table, tolerance, attempts)
+        q, error, solved = map(to_numpy, hits[:3]) if on_host else hits[:3]
+        return hits._replace(q=q, error=error, solved=solved)
 
-    def _there(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
+    def _search(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
         targets, xp = len(T), cupy()
         q, error = (xp.empty((targets, n), self.dtype) for n in (self._places, 2))
         solved, marked = (xp.empty(targets, kind) for kind in (bool, np.int64))
         counts = xp.zeros(inverse_kinematics.COUNTS, np.uint64)
         fields = {"target": T, "start": q0, "q": q, "error": error, "solved": solved, **table}
         fields |= {"marked": marked, "counts": counts}
-        given = (self._sought, targets, tolerance, attempts)
-        self.code.launch(inverse_kinematics.call(fields, *given), min(targets, THREADS))
-        told = fetched(counts)
-        if marks := int(told[inverse_kinematics.MARKS]):
+        options = (self._sought, targets, tolerance, attempts)
+        self.code.launch(inverse_kinematics.call(fields, *options), min(targets, MAX_THREADS))
+        counted = to_numpy(counts)
+        if marks := int(counted[inverse_kinematics.MARKS]):
             counts[inverse_kinematics.NEXT] = 0
             call = inverse_kinematics.call({**fields, "chosen": marked}, self._sought, marks, tolerance, attempts)
-            self._again.launch(call, min(marks, THREADS))
-            told = fetched(counts)
+            self._careful_code.launch(call, min(marks, MAX_THREADS))
+            counted = to_numpy(counts)
         return SearchResult(
-            q, error, solved, int(told[inverse_kinematics.MISSED]), bool(told[inverse_kinematics.WRONG])
+            q, error, solved, int(counted[inverse_kinematics.MISSED]), bool(counted[inverse_kinematics.WRONG])
         )
 
-    def _in_pieces(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
-        """What is too much for the memory of the card, one half after the other."""
-        done = [self.run(T[x], None if q0 is None else q0[x], table, tolerance, attempts) for x in halves(len(T))]
-        q, error, solved = (np.concatenate([part[k] for part in done]) for k in range(3))
-        return SearchResult(q, error, solved, sum(part.unsolved for part in done), any(part.invalid for part in done))
+    def _run_in_halves(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
+        """Run one half of the targets after the other, as all of them exceed the memory of the card."""
+        parts = [
+            self.run(T[x], None if q0 is None else q0[x], table, tolerance, attempts) for x in split_states(len(T))
+        ]
+        q, error, solved = (np.concatenate([part[k] for part in parts]) for k in range(3))
+        return SearchResult(q, error, solved, sum(part.unsolved for part in parts), any(part.invalid for part in parts))

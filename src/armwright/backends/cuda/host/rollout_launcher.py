@@ -1,4 +1,4 @@
-"""Whole motions of many rollouts on a card: their arrays lie there from the first stretch to the last."""
+"""The launcher of rollouts: it integrates many motions on the card, where their arrays stay until the end."""
 
 from __future__ import annotations
 
@@ -9,106 +9,108 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.cuda.codegen import rollout
-from armwright.backends.cuda.codegen.rollout import Motion
-from armwright.backends.cuda.host.device import Code, cupy, free
-from armwright.backends.cuda.kernels import random_numbers
+from armwright.backends.cuda.host.device import CompiledCode, cupy, free_bytes
+from armwright.backends.cuda.host.random_numbers_launcher import fill
+from armwright.backends.cuda.kernels import rollout
+from armwright.backends.cuda.kernels.rollout import Motion
 from armwright.draws import DrawnColumn, RolloutIndices
 from armwright.lazy import cached_property
 
-SHARED = 2048
-"""So many open numbers, the same for all rollouts, come with a call; more than that are kept for each."""
+MAX_SHARED_PARAMETERS = 2048
+"""Runtime parameters that all rollouts share and that are passed with a call. Further ones are stored per rollout."""
 
-ROOM = 0.7
-"""The share of the free memory that rollouts may take: what is found at their ends takes some, too."""
+MEMORY_SHARE = 0.7
+"""The share of the free memory that rollouts may take. The results at their ends need some, too."""
 
-BLOCKS, FEW = {"float32": 7, "float64": 4}, 96
-"""Blocks that should have room beside each other, and the bytes of memory that this may cost a thread."""
+BLOCKS, MAX_SPILLED_BYTES = {"float32": 7, "float64": 4}, 96
+"""Blocks per multiprocessor to aim for, and the bytes that a thread may spill for that."""
 
-LARGE = 3000
-"""Operations of a derivative for which no such room is looked for: it needs all registers there are."""
+UNBOUNDED_OPERATIONS = 3000
+"""Operations of a derivative from which on the blocks are not bounded, as it needs all registers."""
 
-OFTEN = 2e-4
-"""Seconds after which whoever waits for the card looks up."""
+POLL_SECONDS = 2e-4
+"""The interval at which the host polls the card."""
 
 
-class Travelling:
-    """Whole motions of many rollouts; arrays are those of CuPy."""
+class RolloutLauncher:
+    """Kernels that integrate rollouts. Their arrays are those of CuPy."""
 
     width = 1
 
     def __init__(self, motion: Motion, dtype: str, per_rollout: tuple[bool, ...] | None = None) -> None:
         self.entries, self.dtype, self._motion = len(motion.program.outputs), np.dtype(dtype), motion
         self.per_rollout = (True,) * sum(motion.program.sizes[2:]) if per_rollout is None else per_rollout
-        self._sharing = dict[tuple[bool, ...], Travelling]()
+        self._sharing = dict[tuple[bool, ...], RolloutLauncher]()
 
     @property
     def arrays(self) -> Any:
+        """The module of its arrays, CuPy."""
         return cupy()
 
     @property
     def source(self) -> str:
+        """The text of the kernel."""
         return self._text()
 
     def _text(self, careful: bool = False, blocks: int = 0) -> str:
         return rollout.text(self._motion, self.per_rollout, self.dtype == np.float64, careful, blocks)
 
     @cached_property
-    def code(self) -> Code:
-        """The kernel of all rollouts, compiled: with room for many threads, unless that is bought with memory."""
-        if len(self._motion.program.nodes) < LARGE:
-            many = Code(self._text(blocks=BLOCKS[self.dtype.name]), rollout.BLOCK)
-            if many.spilled <= self._motion.memory * self.dtype.itemsize + FEW:
+    def code(self) -> CompiledCode:
+        """The compiled kernel: for many blocks per multiprocessor, unless that spills too much."""
+        if len(self._motion.program.nodes) < UNBOUNDED_OPERATIONS:
+            many = CompiledCode(self._text(blocks=BLOCKS[self.dtype.name]), rollout.ROLLOUT_THREADS)
+            if many.spilled <= self._motion.memory * self.dtype.itemsize + MAX_SPILLED_BYTES:
                 return many
-        return Code(self.source, rollout.BLOCK)
+        return CompiledCode(self.source, rollout.ROLLOUT_THREADS)
 
     @cached_property
-    def _again(self) -> Code:
-        """That of rollouts with large angles."""
-        return Code(self._text(careful=True), rollout.BLOCK)
+    def _careful_code(self) -> CompiledCode:
+        """The kernel for rollouts with large angles."""
+        return CompiledCode(self._text(careful=True), rollout.ROLLOUT_THREADS)
 
-    def with_per_rollout(self, per_rollout: tuple[bool, ...]) -> Travelling:
-        """The same, compiled, for rollouts that have only some open numbers for their own."""
-        few = np.cumsum(~np.array(per_rollout[: len(self.per_rollout)], bool)) <= SHARED
-        mine = tuple(bool(x or not y) for x, y in zip(per_rollout, few.tolist(), strict=False))
+    def with_per_rollout(self, mask: tuple[bool, ...]) -> RolloutLauncher:
+        """Return the compiled kernel for rollouts of which each has only the parameters of a mask for itself."""
+        few = np.cumsum(~np.array(mask[: len(self.per_rollout)], bool)) <= MAX_SHARED_PARAMETERS
+        mine = tuple(bool(x or not y) for x, y in zip(mask, few.tolist(), strict=False))
         if mine not in self._sharing:
-            made = Travelling(self._motion, self.dtype.name, mine)
+            made = RolloutLauncher(self._motion, self.dtype.name, mine)
             made.code.kernel()
             self._sharing[mine] = made
         return self._sharing[mine]
 
     def max_rollouts(self, numbers: int) -> int:
-        return int(ROOM * free() / (numbers * self.dtype.itemsize + 1))
+        return int(MEMORY_SHARE * free_bytes() / (numbers * self.dtype.itemsize + 1))
 
     def draw(self, out: Any, drawn: DrawnColumn, which: RolloutIndices, instants: Array) -> None:
         with out.device:
-            random_numbers.fill(out, drawn, which, instants)
+            fill(out, drawn, which, instants)
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
-        """As the interface has it; the arrays of rollouts are on the card, all others are of NumPy."""
+        """Integrate; the arrays of rollouts are on the card, all others are of NumPy."""
         del threads
         with fields["y"].device:
-            there = {name: cupy().asarray(fields[name]) for name in ("times", "substeps")}
-            there |= {"stop": cupy().zeros(1, np.int64), "any": cupy().zeros(1, np.uint32)}
-            given = {**fields, **there, "marked": cupy().zeros(rollouts, np.uint8)}
-            cupy().cuda.runtime.deviceSynchronize()  # whoever made the arrays may have another stream
-            call = rollout.call(given, rollouts, self.per_rollout, lambda array: int(array.data.ptr))
+            on_device = {name: cupy().asarray(fields[name]) for name in ("times", "substeps")}
+            on_device |= {"stop": cupy().zeros(1, np.int64), "any": cupy().zeros(1, np.uint32)}
+            arguments = {**fields, **on_device, "marked": cupy().zeros(rollouts, np.uint8)}
+            cupy().cuda.runtime.deviceSynchronize()  # the arrays may be filled on another stream
+            call = rollout.call(arguments, rollouts, self.per_rollout, lambda array: int(array.data.ptr))
             self.code.launch(call, rollouts)
-            _wait(fields["stop"], there["stop"])
-            if int(there["any"][0]):
-                self._again.launch(call, rollouts)
-                _wait(fields["stop"], there["stop"])
+            _wait(fields["stop"], on_device["stop"])
+            if int(on_device["any"][0]):
+                self._careful_code.launch(call, rollouts)
+                _wait(fields["stop"], on_device["stop"])
 
 
-def _wait(stop: Any, there: Any) -> None:
-    """Until the card has done what was launched; once `stop` is said here, it is said there."""
-    done, told = cupy().cuda.Event(disable_timing=True), False
+def _wait(stop: Any, device_stop: Any) -> None:
+    """Wait until the card is idle; pass a `stop` of the host on to the card."""
+    done, stopped = cupy().cuda.Event(disable_timing=True), False
     done.record()
     while not done.done:
-        if stop[0] and not told:
-            with cupy().cuda.Stream(non_blocking=True) as beside:
-                there.set(np.ones(1, np.int64), stream=beside)
-                beside.synchronize()
-            told = True
-        time.sleep(OFTEN)
-    done.synchronize()  # which raises what went wrong
+        if stop[0] and not stopped:
+            with cupy().cuda.Stream(non_blocking=True) as other:
+                device_stop.set(np.ones(1, np.int64), stream=other)
+                other.synchronize()
+            stopped = True
+        time.sleep(POLL_SECONDS)
+    done.synchronize()  # raises an error of the kernel

@@ -1,7 +1,7 @@
-"""States that are rows, on cards of compute capability 9 and later: one lane of a warp has all its rows copied
-to shared memory, each array by one instruction, and the results copied back by another.
+"""The kernel for row-major arrays on cards of compute capability 9 and later: rows are copied in bulk (TMA).
 
-Of short programs in single precision a lane has two states. States that make no whole warp are left to `again`.
+One lane of a warp copies each array to shared memory by one instruction, and the results back by another. In short
+programs of single precision a lane has two states. States that do not fill a warp are computed by `again`.
 """
 
 from __future__ import annotations
@@ -9,58 +9,67 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from armwright.backends.cuda.kernels import launch_limits
-from armwright.backends.cuda.kernels.aos_kernel import ROW
-from armwright.backends.cuda.kernels.launch_limits import size
-from armwright.backends.cuda.kernels.per_thread import FEW, ONE, TWO, Unused, computed, judged, lines
+from armwright.backends.cuda.kernels.aos_kernel import ROW_STRUCT
+from armwright.backends.cuda.kernels.launch_limits import number_bytes
+from armwright.backends.cuda.kernels.per_thread import (
+    MAX_REGISTER_RESULTS,
+    ONE_STATE,
+    TWO_STATES,
+    UnusedChecks,
+    check_statements,
+    compute_statements,
+    lines,
+)
 from armwright.graph.program import Program
 
-SINCE = 90
-"""The compute capability of cards that copy so, times ten."""
+MIN_COMPUTE_CAPABILITY = 90
+"""The lowest compute capability of cards with bulk copies, times ten."""
 
-WIDEST = 64
-"""Results of one state, up to which they are kept in registers until all are known."""
-
-
-def pairs(program: Program, double: bool) -> bool:
-    return not double and program.results <= FEW
+MAX_RESULTS = 64
+"""The most results of a state; they are kept in registers until all are known."""
 
 
-def threads(program: Program, rows: Sequence[bool], double: bool) -> int:
-    """Of a block, as many as have room for the rows, of the arguments that are given as such and of the result; none if
-    not even a warp has."""
-    each = (1 + pairs(program, double)) * _room(program, rows) * size(double) + 1  # as a warp has a gate of 8 bytes
-    return launch_limits.threads(each) if program.results <= WIDEST else 0
+def two_states(program: Program, double: bool) -> bool:
+    """Return whether a lane has two states."""
+    return not double and program.results <= MAX_REGISTER_RESULTS
 
 
-def _room(program: Program, rows: Sequence[bool]) -> int:
-    """Numbers of a state in shared memory, where results take the place of what was read."""
+def block_threads(program: Program, rows: Sequence[bool], double: bool) -> int:
+    """Return the threads of a block whose rows fit in shared memory, 0 if those of no warp do."""
+    numbers = (1 + two_states(program, double)) * _shared_numbers(program, rows)
+    thread_bytes = numbers * number_bytes(double) + 1  # as a warp has a barrier of 8 bytes
+    return launch_limits.block_threads(thread_bytes) if program.results <= MAX_RESULTS else 0
+
+
+def _shared_numbers(program: Program, rows: Sequence[bool]) -> int:
+    """Return the numbers in shared memory of a state; results overwrite arguments."""
     return max(program.results, sum(n for n, row in zip(program.sizes, rows, strict=True) if row))
 
 
-def copied(program: Program, rows: Sequence[bool], double: bool, bounds: str, unused: Unused) -> str:
-    """The kernel `run`."""
-    states = TWO if pairs(program, double) else ONE
-    group, m, warps = 32 * len(states), program.results, threads(program, rows, double) // 32
-    number = group * size(double)  # bytes of one number of each state
-    names, place, copies, given = [name for name, _ in program.arguments], 0, list[str](), list[str]()
+def text(program: Program, rows: Sequence[bool], double: bool, bounds: str, unused: UnusedChecks) -> str:
+    """Return the kernel `run`."""
+    states = TWO_STATES if two_states(program, double) else ONE_STATE
+    group, m, warps = 32 * len(states), program.results, block_threads(program, rows, double) // 32
+    group_bytes = group * number_bytes(double)  # of one number of each state
+    names, place, copies, reads = [name for name, _ in program.arguments], 0, list[str](), list[str]()
     for name, n, row in zip(names, program.sizes, rows, strict=True):
         for s in states:
             if row:
-                given.append(f"const Row {name}{s} = {{shared + {place * group} + {_own(s)} * {n}}};")
+                reads.append(f"const Row {name}{s} = {{shared + {place * group} + {_lane_state(s)} * {n}}};")
             else:
-                given.append(f"const Input {name}{s} = state_of(call.{name}, first + {_own(s)});")
+                reads.append(f"const Input {name}{s} = state_of(call.{name}, first + {_lane_state(s)});")
         if row:
-            copies.append(f"fetch(shared + {place * group}, call.{name}.at + first * {n}, {n * number}, gate);")
+            copies.append(f"fetch(shared + {place * group}, call.{name}.at + first * {n}, {n * group_bytes}, barrier);")
             place += n
-    laid = [f"EACH(k, {m}) shared[{_own(s)} * {m} + k] = kept{s}[k];" for s in states]
-    return f"""{ROW}{_COPIES}
+    stores = [f"EACH(k, {m}) shared[{_lane_state(s)} * {m} + k] = kept{s}[k];" for s in states]
+    return f"""{ROW_STRUCT}{_COPIES}
 extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
-    __shared__ __align__(128) real all[{warps}][{_room(program, rows) * group}];
-    __shared__ unsigned long long gates[{warps}];
+    __shared__ __align__(128) real all[{warps}][{_shared_numbers(program, rows) * group}];
+    __shared__ unsigned long long barriers[{warps}];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     real *const shared = all[warp];
-    unsigned long long *const gate = gates + warp;
+    unsigned long long *const barrier = barriers + warp;
     const whole first = (blockIdx.x * (whole){warps} + warp) * {group};
     if (call.states - first < {group}) {{
         for (whole i = first + lane; i < call.states; i += 32)
@@ -68,59 +77,60 @@ extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant
         return;
     }}
     if (lane == 0) {{
-        open(gate, {place * number});
+        expect(barrier, {place * group_bytes});
         {lines(copies, 8)}
     }}
     __syncwarp();
-    wait(gate);
-    {lines([*given, *computed(states, names, m, unused)])}
+    wait(barrier);
+    {lines([*reads, *compute_statements(states, names, m, unused)])}
     __syncwarp();
-    {lines(laid)}
+    {lines(stores)}
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();
     if (lane == 0)
-        deliver(call.out.at + first * {m}, shared, {m * number});
+        deliver(call.out.at + first * {m}, shared, {m * group_bytes});
     __syncwarp();
-    {lines(judged(states, [f"first + {_own(s)}" for s in states]))}
+    {lines(check_statements(states, [f"first + {_lane_state(s)}" for s in states]))}
 }}
 """
 
 
-def _own(s: str) -> str:
-    """Which of the states of a warp is that of a lane."""
+def _lane_state(s: str) -> str:
+    """Return the index in its warp of the state of a lane with this suffix."""
     return "(lane + 32)" if s == "1" else "lane"
 
 
 _COPIES = """
-FUNCTION unsigned place_of(const void *shared)
+FUNCTION unsigned shared_address(const void *shared)
 {
     return (unsigned)__cvta_generic_to_shared(shared);
 }
 
-// A gate that so many bytes have to come through, copies that go through it, and waiting until all have.
-FUNCTION void open(unsigned long long *gate, unsigned bytes)
+// A barrier that expects so many bytes, copies that arrive at it, and the wait for all of them.
+FUNCTION void expect(unsigned long long *barrier, unsigned bytes)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(place_of(gate)) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(place_of(gate)), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(bytes) : "memory");
 }
-FUNCTION void fetch(real *to, const real *from, unsigned bytes, unsigned long long *gate)
+FUNCTION void fetch(real *to, const real *from, unsigned bytes, unsigned long long *barrier)
 {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     place_of(to)), "l"(from), "r"(bytes), "r"(place_of(gate)) : "memory");
+                     shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(barrier)) : "memory");
 }
-FUNCTION void wait(unsigned long long *gate)
+FUNCTION void wait(unsigned long long *barrier)
 {
-    unsigned come = 0;
-    while (!come)
+    unsigned done = 0;
+    while (!done)
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
-                     : "=r"(come) : "r"(place_of(gate)) : "memory");
+                     : "=r"(done) : "r"(shared_address(barrier)) : "memory");
 }
 
-// A copy from shared memory, which may be used for something else when this is over.
+// A copy from shared memory, which may be reused afterwards.
 FUNCTION void deliver(real *to, const real *from, unsigned bytes)
 {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(place_of(from)),
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)),
                  "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");

@@ -1,7 +1,7 @@
-"""A program for every state of a batch: the text of its kernels.
+"""The text of the kernels that compute a program for every state of a batch.
 
-One thread has one state, or two neighbours. Where states lie side by side, neighbouring threads read neighbouring
-numbers, which `beside` has fetched at once; where each state is a row, `bulk` and `rows` say how a warp fetches them.
+A thread has one state, or two neighbouring ones. `soa_kernel` reads column-major arrays, `aos_kernel` and `bulk_copy`
+read row-major ones. A kernel for arrays of any strides is here.
 """
 
 from __future__ import annotations
@@ -9,162 +9,171 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from armwright.backends.cuda.codegen import solve
-from armwright.backends.cuda.codegen.advance import composed
-from armwright.backends.cuda.codegen.writer import function, idle, plain, prelude
-from armwright.backends.cuda.kernels import bulk_copy, soa_kernel
-from armwright.backends.cuda.kernels.aos_kernel import staged, threads
-from armwright.backends.cuda.kernels.launch_limits import BLOCK, size
+from armwright.backends.cuda.codegen.advance import advance_text
+from armwright.backends.cuda.codegen.writer import function_text, prelude, unused_entries, with_identifiers
+from armwright.backends.cuda.kernels import aos_kernel, bulk_copy, soa_kernel
+from armwright.backends.cuda.kernels.launch_limits import MAX_BLOCK_THREADS, number_bytes
 from armwright.backends.cuda.kernels.per_thread import lines
 from armwright.graph.program import Program
 
-LONG, LONGEST, SMALL, BESIDE = 1500, 5500, 64, 6
-"""Of programs of so many operations, in single precision, blocks are small and so many are to be computed at once.
+LONG_OPERATIONS, SPILL_OPERATIONS = 1500, 5500
+"""Operations from which on a program is long, and from which on it takes all registers and spills."""
 
-Of longer ones the compiler would spill what it then has no register for.
-"""
+SMALL_BLOCK_THREADS, SMALL_BLOCKS = 64, 6
+"""Threads of a block of a long program in single precision, and how many blocks a multiprocessor runs."""
 
-FEWEST = 2
-"""Blocks of longer programs, which take all registers there are: not told so, the compiler may keep to 32 of them and
-have all else in memory, ten times what must be there."""
+MIN_BLOCKS = 2
+"""Blocks per multiprocessor of programs that take all registers. Without this bound the compiler may use 32 registers
+and spill the rest, ten times as much as necessary."""
 
-AHEAD = 112 << 10
-"""Bytes of shared memory of a processor, up to which programs that take all registers have what they read fetched
-there: with more, too little would be left as a cache of what is spilled."""
+PREFETCH_BYTES = 112 << 10
+"""Shared memory of a multiprocessor up to which programs that take all registers prefetch arguments. More would leave
+too little cache for spilled values."""
 
-ANY, SIDE, ROW = "any", "side", "row"
-"""How an array lies: anyhow; states side by side, with entries as far apart as those of all others; rows."""
+STRIDED, SOA, AOS = "strided", "soa", "aos"
+"""The order of an array: any strides; column-major (structure of arrays); row-major (array of structures)."""
 
 
-class Layout(NamedTuple):
-    """How arguments and result lie, whether a thread has two states, how many blocks are to be on a processor, whether
-    rows are copied in bulk, how many numbers of equations a thread has in shared memory, and whether a long program has
-    what it reads fetched there."""
+class KernelLayout(NamedTuple):
+    """The choice of a kernel: the order of arguments and results, and how threads compute them.
+
+    `blocks` are blocks per multiprocessor, 0 for the default. `bulk` rows are copied in bulk. `tile` is the number of
+    values of its equations that a thread has in shared memory. A long program may have `prefetched` arguments.
+    """
 
     arguments: tuple[str, ...]
     out: str
-    pairs: bool = False
+    two_states: bool = False
     blocks: int = 0
     bulk: bool = False
     tile: int = 0
-    fetched: bool = False
+    prefetched: bool = False
 
 
-def text(program: Program, layout: Layout, double: bool) -> str:
-    """`run(Call)`, a kernel: of as many blocks as there are states, on a CPU a loop over them."""
-    program = plain(program)
+def text(program: Program, layout: KernelLayout, double: bool) -> str:
+    """Return the kernel `run(Call)`; on a CPU it is a loop over states."""
+    program = with_identifiers(program)
     again = "if (!one<false>(call, call.marked[k])) " if layout.bulk else ""
-    tile = solve.Tile(layout.tile, block(program, layout, double))
+    tile = solve.Tile(layout.tile, block_threads(program, layout, double))
     state = _STATE.format(**_state(program), first=again)
     parts = [prelude(double), body(program, "body", double, tile), _call(program), state]
     return "\n".join([*parts, "#ifdef __CUDACC__", _kernel(program, layout, double), "#else", _ON_CPU, "#endif\n"])
 
 
-def block(program: Program, layout: Layout, double: bool) -> int:
-    """Threads of a block; none if there is no room for rows."""
-    rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
+def block_threads(program: Program, layout: KernelLayout, double: bool) -> int:
+    """Return the threads of a block, 0 if its rows do not fit in shared memory."""
+    rows = tuple(kind == AOS for kind in (*layout.arguments, layout.out))
     if layout.bulk:
-        return bulk_copy.threads(program, rows[:-1], double)
+        return bulk_copy.block_threads(program, rows[:-1], double)
     if any(rows):
-        return threads(plain(program), rows, double)
-    most = SMALL if layout.out == SIDE and _many(program, double) else BLOCK
-    return min(most, soa_kernel.threads(program, _sided(layout), double)) if layout.fetched else most
+        return aos_kernel.block_threads(with_identifiers(program), rows, double)
+    small = layout.out == SOA and _small_blocks(program, double)
+    threads = SMALL_BLOCK_THREADS if small else MAX_BLOCK_THREADS
+    return min(threads, soa_kernel.block_threads(program, _soa(layout), double)) if layout.prefetched else threads
 
 
-def tile(program: Program, double: bool, room: int) -> int:
-    """Numbers of its equations that a thread has in shared memory, of which a processor has so many bytes."""
+def tile_numbers(program: Program, double: bool, shared_bytes: int) -> int:
+    """Return how many values of its equations a thread has in the shared memory of a multiprocessor."""
     if program.equations is None:
         return 0
-    threads = SMALL * BESIDE if _many(program, double) else FEWEST * BLOCK
-    taken = sum(program.sizes) if ahead(program, double) else 0
-    return solve.near(program, program.equations, double, room // (threads * size(double)) - taken)
+    small = _small_blocks(program, double)
+    threads = SMALL_BLOCK_THREADS * SMALL_BLOCKS if small else MIN_BLOCKS * MAX_BLOCK_THREADS
+    prefetched = sum(program.sizes) if prefetches(program, double) else 0
+    numbers = shared_bytes // (threads * number_bytes(double)) - prefetched
+    return solve.tile_numbers(program, program.equations, double, numbers)
 
 
-def ahead(program: Program, double: bool) -> bool:
-    """Whether a long program has what it reads fetched at once, where states lie side by side."""
-    room = sum(program.sizes) * size(double) * FEWEST * BLOCK
-    solving = double and program.equations is not None
-    return program.integration is None and len(program.nodes) < LONGEST and not solving and room <= AHEAD
+def prefetches(program: Program, double: bool) -> bool:
+    """Return whether a long program prefetches its arguments from column-major arrays."""
+    argument_bytes = sum(program.sizes) * number_bytes(double) * MIN_BLOCKS * MAX_BLOCK_THREADS
+    solves = double and program.equations is not None
+    short = program.integration is None and len(program.nodes) < SPILL_OPERATIONS
+    return short and not solves and argument_bytes <= PREFETCH_BYTES
 
 
-def shared(program: Program, layout: Layout, double: bool) -> int:
-    """Bytes of shared memory that a block is given beside what its text asks for."""
-    return layout.tile * block(program, layout, double) * size(double)
+def shared_bytes(program: Program, layout: KernelLayout, double: bool) -> int:
+    """Return the bytes of dynamic shared memory of a block."""
+    return layout.tile * block_threads(program, layout, double) * number_bytes(double)
 
 
-def _kernel(program: Program, layout: Layout, double: bool) -> str:
-    each = block(program, layout, double)
-    limits = f"{each}, {layout.blocks}" if layout.blocks else bounds(program, double, each)
-    rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
+def _kernel(program: Program, layout: KernelLayout, double: bool) -> str:
+    threads = block_threads(program, layout, double)
+    bounds = f"{threads}, {layout.blocks}" if layout.blocks else launch_bounds(program, double, threads)
+    rows = tuple(kind == AOS for kind in (*layout.arguments, layout.out))
     if layout.bulk:
-        return bulk_copy.copied(program, rows[:-1], double, limits, lambda s: _unused(program, s))
+        return bulk_copy.text(program, rows[:-1], double, bounds, lambda s: _unused(program, s))
     if any(rows):
-        return staged(program, rows, double, limits, _unused(program))
-    if layout.out != SIDE:
-        return _ALONE.format(bounds=limits)
-    if long(program):
-        return _side(program, layout, each, limits)
-    return soa_kernel.fetched(program, _sided(layout), layout.pairs, double, limits, lambda s: _unused(program, s))
+        return aos_kernel.text(program, rows, double, bounds, _unused(program))
+    if layout.out != SOA:
+        return _STRIDED_KERNEL.format(bounds=bounds)
+    if is_long(program):
+        return _long_soa_kernel(program, layout, threads, bounds)
+    return soa_kernel.text(program, _soa(layout), layout.two_states, double, bounds, lambda s: _unused(program, s))
 
 
-def _sided(layout: Layout) -> list[bool]:
-    return [kind == SIDE for kind in layout.arguments]
+def _soa(layout: KernelLayout) -> list[bool]:
+    return [kind == SOA for kind in layout.arguments]
 
 
-def bounds(program: Program, double: bool, each: int = BLOCK) -> str:
-    """Launch bounds for blocks of so many threads.
+def launch_bounds(program: Program, double: bool, threads: int = MAX_BLOCK_THREADS) -> str:
+    """Return the launch bounds of blocks of so many threads.
 
-    A long program, left to itself, takes all 255 registers for latencies that more threads hide.
+    Without a bound a long program takes all 255 registers to hide latencies, which more threads hide as well.
     """
-    if len(program.nodes) >= LONGEST:
-        return f"{each}, {FEWEST * BLOCK // each}"
-    return f"{each}, {BESIDE * SMALL // each}" if each and _many(program, double) else str(each)
+    if len(program.nodes) >= SPILL_OPERATIONS:
+        return f"{threads}, {MIN_BLOCKS * MAX_BLOCK_THREADS // threads}"
+    if threads and _small_blocks(program, double):
+        return f"{threads}, {SMALL_BLOCKS * SMALL_BLOCK_THREADS // threads}"
+    return str(threads)
 
 
-def _many(program: Program, double: bool) -> bool:
-    return program.integration is None and LONG < len(program.nodes) < LONGEST and not double
+def _small_blocks(program: Program, double: bool) -> bool:
+    return program.integration is None and LONG_OPERATIONS < len(program.nodes) < SPILL_OPERATIONS and not double
 
 
-def long(program: Program) -> bool:
-    """Whether a program is so long that its registers are few."""
-    return program.integration is not None or len(program.nodes) > LONG
+def is_long(program: Program) -> bool:
+    """Return whether a program is so long that registers are scarce."""
+    return program.integration is not None or len(program.nodes) > LONG_OPERATIONS
 
 
 def body(program: Program, name: str, double: bool, tile: solve.Tile = solve.LOCAL) -> str:
-    """A function of a program of any kind."""
+    """Return the function of a program of any kind."""
     if program.integration is not None:
-        return composed(program, program.integration, name, double)
+        return advance_text(program, program.integration, name, double)
     if program.equations is not None:
-        return solve.solving(program, program.equations, name, double, tile)
-    return function(program, name, double)
+        return solve.solver_text(program, program.equations, name, double, tile)
+    return function_text(program, name, double)
 
 
 def _call(program: Program) -> str:
     names = [name for name, _ in program.arguments]
-    unused = "".join(f"\n        good &= is_finite(state_of(call.{names[a]}, i)[{k}]);" for a, k in idle(program))
+    unused = "".join(
+        f"\n        good &= is_finite(state_of(call.{names[a]}, i)[{k}]);" for a, k in unused_entries(program)
+    )
     return f"""
-// Which states are good is written to `good`, if it is given; the first that is not, to `bad`. States to be done again
-// are in `marked`, the last of them at `last`.
+// `good`, if it is not null, receives which states are good, and `bad` the first bad one. `marked` are the states to
+// compute again, the last of them at index `last`.
 struct Call {{
     Array {", ".join(names)}, out;
     unsigned char *good;
     unsigned long long *bad;
     whole *last, *marked;
-    whole states, entry;  // of entries of all arrays in which states are side by side
+    whole states, entry;  // the distance between entries of all column-major arrays
 }};
 
-// What to do with a state of which this is the sum of what was checked.
-FUNCTION void judge(const Call &call, whole i, real sum)
+// Record whether a state is good, given the sum of its checks.
+FUNCTION void check_state(const Call &call, whole i, real sum)
 {{
     bool good = is_finite(sum);
     if (!good) {{
         good = true;
-        TURNS(k, {program.results})
+        LOOP(k, {program.results})
             good &= is_finite(call.out.at[i * call.out.state + k * call.out.entry]);{unused}
     }}
     if (call.good)
         call.good[i] = good;
     if (!good) {{
-        TURNS(k, {program.results})
+        LOOP(k, {program.results})
             call.out.at[i * call.out.state + k * call.out.entry] = sum - sum;
 #ifdef __CUDACC__
         atomicMin(call.bad, (unsigned long long)i);
@@ -179,33 +188,33 @@ FUNCTION void judge(const Call &call, whole i, real sum)
 def _state(program: Program) -> dict[str, str]:
     names = [name for name, _ in program.arguments]
     return {
-        "bounds": bounds(program, double=True),
+        "bounds": launch_bounds(program, double=True),
         "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
-        "given": ", ".join(names),
+        "names": ", ".join(names),
         "unused": _unused(program),
     }
 
 
 def _unused(program: Program, s: str = "") -> str:
-    """Entries of a state that nothing depends on must be finite, too."""
+    """Return the statement that checks entries on which no result depends: they must be finite, too."""
     names = [f"{name}{s}" for name, _ in program.arguments]
-    entries = [f"{names[a]}[{k}] * 0" for a, k in idle(program)]
+    entries = [f"{names[a]}[{k}] * 0" for a, k in unused_entries(program)]
     return f"\n    out{s}.sum += {' + '.join(entries)};" if entries else ""
 
 
-_STATE = """// One state, in whatever layout; false where it has to be done again.
+_STATE = """// Compute one state of arrays with any strides; false if it must be computed again.
 template <bool careful> FUNCTION bool one(const Call &call, whole i)
 {{
     {load}
     Output out = {{call.out.at + i * call.out.state, call.out.entry, 0}};{unused}
-    const bool done = body<careful>({given}, out);
+    const bool done = body<careful>({names}, out);
     if (done)
-        judge(call, i, out.sum);
+        check_state(call, i, out.sum);
     return done;
 }}
 
 #ifdef __CUDACC__
-// A call of anything careful, even one that never happens, would cost a third: so there is another kernel for that.
+// A call of the careful sines, even if never taken, would cost a third of the speed. Therefore `again` is a kernel.
 FUNCTION void mark(const Call &call, whole i)
 {{
     call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
@@ -221,7 +230,7 @@ extern "C" __global__ void __launch_bounds__({bounds}) again(const __grid_consta
 """
 
 
-_ALONE = """extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
+_STRIDED_KERNEL = """extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
     const whole i = blockIdx.x * (whole)blockDim.x + threadIdx.x;
     if (i < call.states && !one<false>(call, i))
@@ -238,31 +247,32 @@ _ON_CPU = """extern "C" void run(Call call)
 """
 
 
-def _side(program: Program, layout: Layout, each: int, bounds: str) -> str:
-    """The kernel for states side by side: all entries are found by one sum of 32 bits, for every array."""
-    before, load = (
-        soa_kernel.ahead(program, _sided(layout), each) if layout.fetched else ("", _readers(program, layout))
-    )
+def _long_soa_kernel(program: Program, layout: KernelLayout, threads: int, bounds: str) -> str:
+    """Return the kernel of a long program for column-major arrays, of which one index of 32 bits finds an entry."""
+    if layout.prefetched:
+        before, load = soa_kernel.prefetch(program, _soa(layout), threads)
+    else:
+        before, load = "", _readers(program, layout)
     state = _state(program)
     return f"""{before}extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, apart = (unsigned)call.entry;
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, stride = (unsigned)call.entry;
     if (i >= call.states)
         return;
     {lines(load)}
-    SideOutput out = {{call.out.at, i, apart, 0}};{state["unused"]}
-    if (body<false>({state["given"]}, out))
-        judge(call, i, out.sum);
+    SoaOutput out = {{call.out.at, i, stride, 0}};{state["unused"]}
+    if (body<false>({state["names"]}, out))
+        check_state(call, i, out.sum);
     else
         mark(call, i);
 }}
 """
 
 
-def _readers(program: Program, layout: Layout) -> list[str]:
+def _readers(program: Program, layout: KernelLayout) -> list[str]:
     return [
-        f"const Side {name} = {{call.{name}.at, i, apart}};"
-        if kind == SIDE
+        f"const SoaInput {name} = {{call.{name}.at, i, stride}};"
+        if kind == SOA
         else f"const Input {name} = state_of(call.{name}, i);"
         for (name, _), kind in zip(program.arguments, layout.arguments, strict=True)
     ]

@@ -1,22 +1,23 @@
-"""What blocks of threads are made of."""
+"""Limits of a launch: the threads and the shared memory of a block."""
 
 from __future__ import annotations
 
-BLOCK = 128
-"""Threads of a block that computes states, at most."""
+MAX_BLOCK_THREADS = 128
+"""The most threads of a block that computes states."""
 
-SHARED = 48 << 10
-"""Bytes of shared memory that a block may have without asking for more."""
+DEFAULT_SHARED_BYTES = 48 << 10
+"""Bytes of shared memory that a block has without a request for more."""
 
 
-def threads(each: int) -> int:
-    """Of a block whose threads take so many bytes of shared memory each; none if not even a warp has room.
+def block_threads(thread_bytes: int) -> int:
+    """Return the threads of a block with so many bytes of shared memory per thread, 0 if not even a warp fits.
 
-    Of threads that take all registers a processor has 256, which blocks of three warps would not make use of.
+    A multiprocessor runs 256 threads that take all registers. Blocks of three warps would leave some of them idle.
     """
-    return next((block for block in (BLOCK, BLOCK // 2, BLOCK // 4) if block * each <= SHARED), 0)
+    sizes = (MAX_BLOCK_THREADS, MAX_BLOCK_THREADS // 2, MAX_BLOCK_THREADS // 4)
+    return next((threads for threads in sizes if threads * thread_bytes <= DEFAULT_SHARED_BYTES), 0)
 
 
-def size(double: bool) -> int:
-    """Bytes of a number."""
+def number_bytes(double: bool) -> int:
+    """Return the bytes of a number."""
     return 8 if double else 4

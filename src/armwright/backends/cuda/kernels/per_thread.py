@@ -1,21 +1,21 @@
-"""What a thread does with a state of its own, where it may have two: what belongs to them is called so, "0" and "1"."""
+"""Statements of a thread that computes one state, or two; with two, names of variables end in "0" and "1"."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-ONE, TWO = ("",), ("0", "1")
-"""States of a thread."""
+ONE_STATE, TWO_STATES = ("",), ("0", "1")
+"""The suffixes of the variables of each state of a thread."""
 
-FEW = 16
-"""Results of a state, up to which a thread keeps them in registers until all are known, and may have two states."""
+MAX_REGISTER_RESULTS = 16
+"""Results per state up to which a thread keeps them in registers until all are known, and may have two states."""
 
-Unused = Callable[[str], str]
-"""What to do with entries of a state that nothing depends on."""
+UnusedChecks = Callable[[str], str]
+"""The statements that check unused entries of the state with a suffix."""
 
 
-def computed(states: Sequence[str], names: Sequence[str], results: int, unused: Unused) -> list[str]:
-    """Results in registers, from arguments of these names."""
+def compute_statements(states: Sequence[str], names: Sequence[str], results: int, unused: UnusedChecks) -> list[str]:
+    """Return the statements that compute results in registers from arguments of these names."""
     return [
         line
         for s in states
@@ -27,16 +27,17 @@ def computed(states: Sequence[str], names: Sequence[str], results: int, unused: 
     ]
 
 
-def judged(states: Sequence[str], places: Sequence[str]) -> list[str]:
-    """Whether they are good, or have to be done again; they are the states at these places."""
+def check_statements(states: Sequence[str], indices: Sequence[str]) -> list[str]:
+    """Return the statements that check the states with these indices, or mark them to be computed again."""
     return [
         f"""if (!done{s})
-        mark(call, {place});
+        mark(call, {index});
     else if (!is_finite(out{s}.sum) || call.good)
-        judge(call, {place}, out{s}.sum);"""
-        for s, place in zip(states, places, strict=True)
+        check_state(call, {index}, out{s}.sum);"""
+        for s, index in zip(states, indices, strict=True)
     ]
 
 
-def lines(statements: Sequence[str], inset: int = 4) -> str:
-    return ("\n" + " " * inset).join(statements)
+def lines(statements: Sequence[str], indent: int = 4) -> str:
+    """Return statements as indented lines."""
+    return ("\n" + " " * indent).join(statements)

@@ -1,9 +1,9 @@
-"""Whole motions of many rollouts: the text of their kernel.
+"""The text of the kernel that integrates rollouts.
 
-One thread has one rollout, with its state in registers from the first step to the last. The derivative stands in the
-text once, in a loop over the stages of a step, so that it stays in the cache of instructions; a method whose stages
-need nothing but the derivative before (rk4 is one) sums these up on the way and keeps none. Angles too large for quick
-sines are no branch inside: such a rollout stays where it was and is done again by a `careful` kernel.
+A thread has one rollout, with its state in registers from the first step to the last. The derivative is in the text
+once, in a loop over the stages of a step, so that it stays in the instruction cache. Methods whose stages need only the
+previous derivative, such as rk4, store none. A rollout with angles too large for the fast sines stops and is computed
+again by a `careful` kernel, so that there is no branch in this one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armwright.backends.cuda.codegen.writer import function, known, prelude
-from armwright.backends.cuda.kernels.launch_limits import SHARED, size
+from armwright.backends.cuda.codegen.writer import constant_value, function_text, prelude
+from armwright.backends.cuda.kernels.launch_limits import DEFAULT_SHARED_BYTES, number_bytes
 from armwright.backends.event_search import (
     AFTER_STEP_START,
     BISECTION_PERIOD,
@@ -50,15 +50,15 @@ from armwright.integrate.events import (
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
-BLOCK = 64
+ROLLOUT_THREADS = 64
 """Threads of a block."""
 
-OWN = 32
-"""So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
+MAX_REGISTER_PARAMETERS = 32
+"""Runtime parameters per rollout up to which they are in registers; more stay in memory."""
 
 
 class Motion(NamedTuple):
-    """What is computed: a derivative, the method, which entries are what, what ends it and what is measured."""
+    """A compiled motion: its derivative, the method, the layout of a state, events that end it, and measures."""
 
     program: Program
     steps: Steps
@@ -68,60 +68,61 @@ class Motion(NamedTuple):
 
     @property
     def chained(self) -> bool:
-        """Whether no stage of a fixed step needs any derivative but the one before."""
+        """True if each stage of a fixed step needs only the derivative before it."""
         steps = self.steps
         return steps.error is None and all(not any(row[:-1]) for row in steps.a[: steps.stages])
 
     @property
     def memory(self) -> int:
-        """How many numbers of a thread are in memory by design."""
+        """The numbers of a thread that are in memory by design."""
         entries, watch = len(self.program.outputs), self.watch
         slopes = 0 if self.chained else (self.steps.stages + 2) * entries
         return slopes if watch is None else 2 * slopes + 3 * (entries + len(watch.directions))
 
 
 def text(motion: Motion, per_rollout: Sequence[bool], double: bool, careful: bool = False, blocks: int = 0) -> str:
-    """`run(Call)`, a kernel of one thread for each rollout, on a CPU a loop over them.
+    """Return `run(Call)`, a kernel with one thread per rollout; on a CPU it is a loop over them.
 
-    Runtime parameters that are `per_rollout` differ between rollouts; the others come with the call. At least `blocks`
-    blocks shall fit on a processor at once, which bounds their registers; with 0 the compiler decides.
+    `per_rollout` says which runtime parameters differ between rollouts; the others come with the call. At least so many
+    `blocks` run on a multiprocessor, which bounds their registers; for 0 the compiler chooses.
     """
-    parts = [prelude(double), function(motion.program, "body", double)]
+    parts = [prelude(double), function_text(motion.program, "body", double)]
     watch, gauge = motion.watch, motion.gauge
-    beside = {
+    others = {
         "watch": watch.program if watch else None,
         "gauge": gauge.program if gauge and gauge.at_records else None,
         "within": gauge.within if gauge else None,
     }
-    parts += [function(other, name, double) for name, other in beside.items() if other is not None]
+    parts += [function_text(other, name, double) for name, other in others.items() if other is not None]
     parts += [_sizes(motion, per_rollout, double), _constants(double)]
-    bounds = f"{BLOCK}, {blocks}" if blocks else f"{BLOCK}"
+    bounds = f"{ROLLOUT_THREADS}, {blocks}" if blocks else f"{ROLLOUT_THREADS}"
     parts.append(f"#define CAREFUL {int(careful)}\n#define BOUNDS {bounds}")
-    parts += [_weights(motion, double), _places(motion), _rest()]
+    parts += [_weights(motion, double), _entry_functions(motion), _kernel()]
     return "\n".join(parts)
 
 
-GIVEN = ("y", "p", *ROLLOUT_SCALARS, "records", "totals", "times", "substeps", "stop", "marked", "any")
-"""The arrays that the kernel is given."""
+ROLLOUT_POINTERS = ("y", "p", *ROLLOUT_SCALARS, "records", "totals", "times", "substeps", "stop", "marked", "any")
+"""The arrays whose addresses a call has."""
 
 
 def call(
     fields: Mapping[str, Any], rollouts: int, per_rollout: Sequence[bool], address: Callable[[Any], int]
 ) -> ctypes.Structure:
-    """Return the arguments of the kernel: `ROLLOUT_FIELDS`, in which p has the rows that differ between rollouts.
+    """Return the arguments of the kernel: `ROLLOUT_FIELDS`, where p has the rows that are `per_rollout`.
 
-    `shared` has the other parameters. `marked` has one byte for each rollout, `any` four in all.
+    `shared` has the other parameters. `marked` has one byte per rollout, and `any` four bytes
+    in all. `address` returns the address of an array.
     """
     real = ctypes.c_double if fields["y"].dtype == np.float64 else ctypes.c_float
     kinds = [
-        *((name, ctypes.c_void_p) for name in GIVEN),
+        *((name, ctypes.c_void_p) for name in ROLLOUT_POINTERS),
         *((name, ctypes.c_longlong) for name in (*INTEGER_FIELDS, "rollouts")),
         ("options", real * len(STEP_OPTIONS)),
         ("shared", real * max(1, len(per_rollout) - sum(per_rollout))),
     ]
     kind: type[ctypes.Structure] = type("Call", (ctypes.Structure,), {"_fields_": kinds})
     made = kind()
-    for name in GIVEN:
+    for name in ROLLOUT_POINTERS:
         setattr(made, name, address(fields[name]))
     for name, number in (*((name, fields[name]) for name in INTEGER_FIELDS), ("rollouts", rollouts)):
         setattr(made, name, int(number))
@@ -131,14 +132,14 @@ def call(
 
 
 @cache
-def _rest() -> str:
+def _kernel() -> str:
     return (files(__package__) / "rollout.cuh").read_text("utf-8")
 
 
 def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
-    """How many there are of everything."""
+    """Return the sizes as macros."""
     program, steps, layout, watch, gauge = motion
-    mine = sum(per_rollout)
+    parameters = sum(per_rollout)
     numbers = {
         "ENTRIES": len(program.outputs),
         "STAGES": steps.stages,
@@ -148,8 +149,8 @@ def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
         "SAME_AS_LAST": int(steps.fsal),
         "CONTROLLED": layout.controlled,
         "UNIT_VECTORS": len(layout.unit_vectors),
-        "OWN": mine if mine <= OWN else 0,
-        "SHARED": max(1, len(per_rollout) - mine),
+        "OWN": parameters if parameters <= MAX_REGISTER_PARAMETERS else 0,
+        "SHARED": max(1, len(per_rollout) - parameters),
         "EVENTS": 0 if watch is None else len(watch.directions),
         "GAUGES": 0 if gauge is None else gauge.totals,
         "AT_RECORDS": 0 if gauge is None else gauge.at_records,
@@ -159,29 +160,29 @@ def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
         "BISECTION_PERIOD": BISECTION_PERIOD,
         "MAX_EVENT_GUESSES": MAX_EVENT_GUESSES,
         "MAX_EVENT_PIECES": MAX_EVENT_PIECES,
-        "BLOCK": BLOCK,
+        "BLOCK": ROLLOUT_THREADS,
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
-    beside = numbers["GAUGES"] + numbers["INTEGRALS"]
-    room = SHARED // (BLOCK * size(double))
-    lines.append(f"#if defined(__CUDACC__)\n#define BESIDE {int(beside <= room)}\n#else\n#define BESIDE 0\n#endif")
+    gauges = numbers["GAUGES"] + numbers["INTEGRALS"]
+    fits = int(gauges <= DEFAULT_SHARED_BYTES // (ROLLOUT_THREADS * number_bytes(double)))
+    lines.append(f"#if defined(__CUDACC__)\n#define SHARED_GAUGES {fits}\n#else\n#define SHARED_GAUGES 0\n#endif")
     lines.append(f"#define OF(name) name{'' if double else '##f'}")
     lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')
-    read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(mine))
-    lines.append(f"#define OWN_NUMBERS {f', {{{read}}}' if 0 < mine <= OWN else ''}")
-    lines.append(f"#define AND_OPEN {', p' if len(program.sizes) > 2 else ''}")
-    lines.append(f"#define OPEN_NUMBERS {_open_numbers(per_rollout)}")
+    read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(parameters))
+    lines.append(f"#define OWN_PARAMETERS {f', {{{read}}}' if 0 < parameters <= MAX_REGISTER_PARAMETERS else ''}")
+    lines.append(f"#define PARAMETER_ARGUMENT {', p' if len(program.sizes) > 2 else ''}")
+    lines.append(f"#define READ_PARAMETER {_read_parameter(per_rollout)}")
     return "\n".join(lines)
 
 
-def _open_numbers(per_rollout: Sequence[bool]) -> str:
-    """Where the open number k is: numbers beside each other that are all of one kind are looked up together."""
+def _read_parameter(per_rollout: Sequence[bool]) -> str:
+    """Return the statements that read runtime parameter k; a run of neighbours of one kind has one condition."""
     text, place, end = "", {True: 0, False: 0}, 0
     for kind, group in groupby(per_rollout):
         begin, end = end, end + len(list(group))
         shift = begin - place[kind]
         place[kind] += end - begin
-        found = f"mine(k - {shift})" if kind else f"call.shared[k - {shift}]"
+        found = f"own_parameter(k - {shift})" if kind else f"call.shared[k - {shift}]"
         text += f"if (k < {end}) return {found}; "
     return f"{text}return 0;"
 
@@ -209,7 +210,7 @@ def _constants(double: bool) -> str:
 
 
 def _weights(motion: Motion, double: bool) -> str:
-    """The numbers of the method as tables: of one in a chain, the weight with which a derivative leads on."""
+    """Return the weights of the method as tables; those of a chained method have one weight per stage."""
     steps, s = motion.steps, motion.steps.stages
     rows = [*(row[-1] for row in steps.a[1:s]), 0.0] if motion.chained else [x for row in steps.a[1:s] for x in row]
     tables = {"A": rows or [0.0], "B": steps.b[:s], "C": steps.c[:s]}
@@ -224,12 +225,12 @@ def _weights(motion: Motion, double: bool) -> str:
     return "\n".join(table(name, numbers) for name, numbers in tables.items())
 
 
-def _places(motion: Motion) -> str:
-    """Which entries move, which are of a quaternion, and which way events are crossed."""
+def _entry_functions(motion: Motion) -> str:
+    """Return the functions that say which entries change, which are unit vectors, and the directions of events."""
     program, _, layout, watch, _ = motion
-    still = [f"e != {e}" for e, x in enumerate(program.outputs) if known(x) == 0]
+    still = [f"e != {e}" for e, x in enumerate(program.outputs) if constant_value(x) == 0]
     unit_vectors = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(layout.unit_vectors)]
-    ways = [] if watch is None else [f"e == {e} ? {way} : " for e, way in enumerate(watch.directions) if way]
+    signs = [] if watch is None else [f"e == {e} ? {sign} : " for e, sign in enumerate(watch.directions) if sign]
     return f"""FUNCTION constexpr bool moves(int e)
 {{
     return {" && ".join(still) or "true"};
@@ -240,6 +241,6 @@ FUNCTION constexpr bool in_unit_vector(int c, int e)
 }}
 FUNCTION constexpr int direction(int e)
 {{
-    return {"".join(ways)}0;
+    return {"".join(signs)}0;
 }}
 """

@@ -1,81 +1,81 @@
-"""Long chains as loops: the text of a kernel whose threads go along the joints, each with states of its own.
+"""The text of the kernel for long chains: each thread loops over the joints of its states.
 
-What a sweep leaves for later ones lies in memory, joint by joint, side by side for all threads: that of the first
-joints in what a block shares, as far as there is room. There are as many threads as a card has running at a time, so
-that it does not grow with the batch. What is read is kept in caches: of a row, the numbers of the next joints come with
-that of the first.
+The records of a sweep for later ones are in memory, by joint and thread; those of the first joints are in shared
+memory, as many as fit. The number of threads is what a card runs at a time, so that this memory does not grow with the
+batch. Arguments are read through caches: the numbers of the next joints of a row come with that of the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from armwright.backends.cuda.codegen.writer import function, prelude
-from armwright.backends.cuda.kernels.launch_limits import BLOCK
+from armwright.backends.cuda.codegen.writer import function_text, prelude
+from armwright.backends.cuda.kernels.launch_limits import MAX_BLOCK_THREADS
 from armwright.backends.interface import CHAIN_JOINTS, ChainLoop
 
 
 def text(rolled: ChainLoop, double: bool) -> str:
-    """`run(Call)` and `again(Call)`, kernels of as many threads as there are records; on a CPU a loop over states."""
+    """Return the kernels `run(Call)` and `again(Call)`, with a thread per record; on a CPU they loop over states."""
     steps = [
-        function(sweep.steps[kind], f"sweep{k}_{kind}", double)
+        function_text(sweep.steps[kind], f"sweep{k}_{kind}", double)
         for k, sweep in enumerate(rolled.sweeps)
         for kind in CHAIN_JOINTS
     ]
     sweeps = "".join(_sweep(rolled, k) for k in range(len(rolled.sweeps)))
-    call = _CALL.format(names=", ".join(rolled.inputs), block=BLOCK)
+    call = _CALL.format(names=", ".join(rolled.inputs), block=MAX_BLOCK_THREADS)
     return "\n".join([prelude(double), *steps, call, _ONE.format(sweeps=sweeps), _RUN])
 
 
-def width(rolled: ChainLoop) -> int:
-    """Numbers that a thread keeps for every joint."""
+def record_numbers(rolled: ChainLoop) -> int:
+    """Return the numbers that a thread stores per joint."""
     return sum(sweep.record for sweep in rolled.sweeps[:-1])
 
 
 def _sweep(rolled: ChainLoop, k: int) -> str:
-    """One loop over the joints; what it begins with are the entries of `starts` after those of earlier ones."""
+    """Return one loop over the joints; its starting values in `starts` follow those of earlier sweeps."""
     sweep, last = rolled.sweeps[k], k == len(rolled.sweeps) - 1
     begin = sum(earlier.carry for earlier in rolled.sweeps[:k])
-    places = list(_places(rolled))
-    given = [
+    offsets = list(_record_offsets(rolled))
+    arguments = [
         "carry",
         f"table(call.parameters + j * {rolled.parameters})",
         *(f"entries_of(call.{name}, i, j * {rolled.inputs[name]})" for name in sweep.reads),
-        *(f"record_of(call, thread, j, {width(rolled)}, {place})" for place in places[:k]),
+        *(f"record_of(call, thread, j, {record_numbers(rolled)}, {offset})" for offset in offsets[:k]),
     ]
-    calls = " : ".join(f"sweep{k}_{kind}<careful>({', '.join([*given, 'made'])})" for kind in reversed(CHAIN_JOINTS))
+    values = ", ".join([*arguments, "made"])
+    calls = " : ".join(f"sweep{k}_{kind}<careful>({values})" for kind in reversed(CHAIN_JOINTS))
     size = sweep.carry + sweep.record
     if last:
-        keep = f"out.put(j, next[{sweep.carry}]);"
+        store = f"out.put(j, next[{sweep.carry}]);"
     else:
-        keep = (
-            f"Record record = record_of(call, thread, j, {width(rolled)}, {places[k]});\n"
+        store = (
+            f"Record record = record_of(call, thread, j, {record_numbers(rolled)}, {offsets[k]});\n"
             f"            EACH(e, {sweep.record}) record.put(e, next[{sweep.carry} + e]);"
         )
     return f"""    {{
         real carry[{sweep.carry}], next[{size}];
         EACH(e, {sweep.carry}) carry[e] = call.starts[{begin} + e];
-        TURNS(step, call.joints) {{
+        LOOP(step, call.joints) {{
             const whole j = {"step" if sweep.outward else "call.joints - 1 - step"};
-            Kept made = {{next}};
+            Unchecked made = {{next}};
             good &= call.kinds[j] ? {calls};
-            {keep}
+            {store}
             EACH(e, {sweep.carry}) carry[e] = next[e];
         }}
     }}
 """
 
 
-def _places(rolled: ChainLoop) -> Iterator[int]:
-    """Where the records of each sweep begin among the numbers of a joint."""
-    place = 0
+def _record_offsets(rolled: ChainLoop) -> Iterator[int]:
+    """Yield the index of the record of each sweep among the numbers of a joint."""
+    offset = 0
     for sweep in rolled.sweeps:
-        yield place
-        place += sweep.record
+        yield offset
+        offset += sweep.record
 
 
 _CALL = """
-// Of every joint its parameters and its kind; what the sweeps start with; room for the records of so many threads.
+// The parameters and the kind of every joint, the starting values of the sweeps, and memory for the records of threads.
 struct Call {{
     Array {names}, out;
     unsigned char *good;
@@ -86,10 +86,10 @@ struct Call {{
     const unsigned char *kinds;
     real *records;
     whole threads;
-    int joints, near;  // of the near ones the records are in shared memory
+    int joints, shared_joints;  // the latter have records in shared memory
 }};
 
-// What nobody writes, and may be read again.
+// Constant numbers, which are read several times.
 struct Table {{
     const real *at;
     whole entry;
@@ -115,7 +115,7 @@ FUNCTION Table entries_of(const Array &array, whole i, whole first)
     return made;
 }}
 
-// The results of a state, which may lie beside one another and are then written to memory together.
+// The results of a state. Neighbouring ones are written to memory together.
 struct Results {{
     real *at;
     whole entry;
@@ -127,7 +127,7 @@ struct Results {{
     }}
 }};
 
-// What a thread keeps of a joint.
+// The numbers that a thread stores for a joint.
 struct Record {{
     real *at;
     whole entry;
@@ -144,18 +144,19 @@ struct Record {{
 FUNCTION Record record_of(const Call &call, whole thread, whole joint, int width, int place)
 {{
 #ifdef __CUDACC__
-    if (joint < call.near) {{
+    if (joint < call.shared_joints) {{
         extern __shared__ real shared[];
         Record record = {{shared + (joint * width + place) * {block} + threadIdx.x, {block}}};
         return record;
     }}
 #endif
-    Record record = {{call.records + ((joint - call.near) * width + place) * call.threads + thread, call.threads}};
+    const whole row = (joint - call.shared_joints) * width + place;
+    Record record = {{call.records + row * call.threads + thread, call.threads}};
     return record;
 }}
 """
 
-_ONE = """// One state; false where it has to be done again.
+_ONE = """// Compute one state; false if it must be computed again.
 template <bool careful> FUNCTION bool one(const Call &call, whole i, whole thread)
 {{
     bool good = true;
@@ -179,18 +180,18 @@ template <bool careful> FUNCTION bool one(const Call &call, whole i, whole threa
 """
 
 _RUN = f"""#ifdef __CUDACC__
-extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__({MAX_BLOCK_THREADS}) run(const __grid_constant__ Call call)
 {{
-    const whole thread = blockIdx.x * (whole){BLOCK} + threadIdx.x;
+    const whole thread = blockIdx.x * (whole){MAX_BLOCK_THREADS} + threadIdx.x;
     if (thread < call.threads)
         for (whole i = thread; i < call.states; i += call.threads)
             if (!one<false>(call, i, thread))
                 call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }}
 
-extern "C" __global__ void __launch_bounds__({BLOCK}) again(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__({MAX_BLOCK_THREADS}) again(const __grid_constant__ Call call)
 {{
-    const whole thread = blockIdx.x * (whole){BLOCK} + threadIdx.x;
+    const whole thread = blockIdx.x * (whole){MAX_BLOCK_THREADS} + threadIdx.x;
     if (thread < call.threads)
         for (whole k = thread; k <= *call.last; k += call.threads)
             one<true>(call, call.marked[k], thread);

@@ -1,30 +1,32 @@
-// Motions of many rollouts, one by each thread, as `backends.interface.FIELDS` has them. Before this stand the functions
-// `body` (the derivative of a state), `watch` and `gauge`, and how many there are of everything: ENTRIES of a state,
-// STAGES of a step, the weights A, B and C of these, EVENTS, GAUGES; what a thread has for itself stays in registers.
-// OF(sqrt) is the function for `real`, by the name it has in C.
+// The integration of rollouts, one per thread, with the arrays of `backends.interface.ROLLOUT_FIELDS`. The text before
+// defines the functions `body` (the derivative of a state), `watch` and `gauge`, and sizes: ENTRIES of a state, STAGES
+// of a step with weights A, B and C, EVENTS, GAUGES. The state of a thread is in registers. OF(sqrt) is the function of
+// the C library for `real`.
 
 struct Call {
-    real *y, *p, *t, *h, *previous_error, *rejected_last, *accepted, *rejected, *stop_reason, *event, *start_offset, *records, *totals;
+    real *y, *p, *t, *h, *previous_error, *rejected_last, *accepted, *rejected, *stop_reason, *event, *start_offset;
+    real *records, *totals;
     const real *times;
     const whole *substeps;
     const volatile whole *stop;
-    unsigned char *marked;  // rollouts that are to be done again with careful sines
-    unsigned *any;          // whether one is marked
+    unsigned char *marked;  // rollouts to compute again with careful sines
+    unsigned *any;          // not zero if one is marked
     whole count, stride, rows, limit, rollouts;
     real options[10], shared[SHARED];
 };
 
 enum { RTOL, ATOL, LONGEST, SAFETY, ALPHA, BETA, RETRY, SHRINK, GROW, HOLD };
 
-// The open numbers of a rollout: its own, and those that are the same for all.
-struct Open {
+// The runtime parameters of a rollout: its own, and those that all rollouts share.
+struct Parameters {
     const Call &call;
     whole i;
 #if OWN
     real own[OWN];
 #endif
-    // What follows of them is computed where it is used: kept from stage to stage it would take too many registers.
-    MEMBER void forget()
+    // Make the compiler compute what depends on them where it is used. Kept between stages it would take too many
+    // registers.
+    MEMBER void discard_derived()
     {
 #if OWN && defined(__CUDACC__)
 #pragma unroll
@@ -32,7 +34,7 @@ struct Open {
             asm volatile("" : REGISTER(own[k]));
 #endif
     }
-    MEMBER real mine(int k) const
+    MEMBER real own_parameter(int k) const
     {
 #if OWN
         return own[k];
@@ -42,17 +44,17 @@ struct Open {
     }
     MEMBER real operator[](int k) const
     {
-        OPEN_NUMBERS
+        READ_PARAMETER
     }
 };
 
-FUNCTION real moment(real t, real h, int stage)
+FUNCTION real stage_time(real t, real h, int stage)
 {
     return h * C[stage] + t;
 }
 
-// Quaternions made ones of unit length; the derivative there, if it is wanted, as much shorter or longer.
-FUNCTION void unit(real *y, real *slope)
+// Normalise the unit vectors, and scale their derivatives alike if `slope` is not null.
+FUNCTION void normalise(real *y, real *slope)
 {
 #pragma unroll
     for (int c = 0; c < UNIT_VECTORS; ++c) {
@@ -74,12 +76,12 @@ FUNCTION void unit(real *y, real *slope)
 
 #if CHAIN
 
-// A step of which every stage needs the derivative of the one before and no other: these are summed up on the way.
-// The first derivative is kept where events are looked at.
+// A step whose stages need only the derivative before them: derivatives are summed, not stored. Events need the first
+// derivative, which is stored.
 struct Slopes {
 #if EVENTS
     real first[ENTRIES];
-    MEMBER real begun(int e) const
+    MEMBER real first_slope(int e) const
     {
         return moves(e) ? first[e] : 0;
     }
@@ -87,23 +89,23 @@ struct Slopes {
 };
 
 template <bool careful>
-FUNCTION bool step(Open &p, [[maybe_unused]] Slopes &slopes, real t, real h, const real *y, real *end)
+FUNCTION bool step(Parameters &p, [[maybe_unused]] Slopes &slopes, real t, real h, const real *y, real *end)
 {
-    real start[ENTRIES], sum[ENTRIES], place[ENTRIES];
-    bool fine = true;
+    real start[ENTRIES], sum[ENTRIES], stage_state[ENTRIES];
+    bool in_range = true;
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e) {
-        place[e] = y[e];
+        stage_state[e] = y[e];
         start[e] = y[e];
         sum[e] = 0;
     }
 #pragma unroll 1
     for (int j = 0; j < STAGES; ++j) {
         real k[ENTRIES];
-        Kept out = {k};
-        const real at[1] = {moment(t, h, j)};
-        p.forget();
-        fine = body<careful>(at, place AND_OPEN, out) && fine;
+        Unchecked out = {k};
+        const real at[1] = {stage_time(t, h, j)};
+        p.discard_derived();
+        in_range = body<careful>(at, stage_state PARAMETER_ARGUMENT, out) && in_range;
         const real weight = B[j], next = h * A[j];
 #if EVENTS
         if (j == 0)
@@ -115,29 +117,29 @@ FUNCTION bool step(Open &p, [[maybe_unused]] Slopes &slopes, real t, real h, con
         for (int e = 0; e < ENTRIES; ++e)
             if (moves(e)) {
                 sum[e] = OF(fma)(weight, k[e], sum[e]);
-                place[e] = OF(fma)(next, k[e], start[e]);
+                stage_state[e] = OF(fma)(next, k[e], start[e]);
             }
     }
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e)
         end[e] = moves(e) ? OF(fma)(h, sum[e], start[e]) : start[e];
-    return fine;
+    return in_range;
 }
 
 #else
 
-// A step with the derivatives of all stages kept in memory: one text of the derivative serves them all. The first
-// stages, up to `from`, are known from before.
+// A step with the derivatives of all stages in memory, so that the derivative is in the text once. The stages before
+// `from` are known.
 struct Slopes {
     real k[STAGES][ENTRIES];
     int from;
-    MEMBER real begun(int e) const
+    MEMBER real first_slope(int e) const
     {
         return moves(e) ? k[0][e] : 0;
     }
 };
 
-// The sum of the first derivatives, each with its weight.
+// The weighted sum of the first derivatives.
 FUNCTION void weighted(const Slopes &slopes, const real *weights, int count, real *sum)
 {
 #pragma unroll
@@ -154,21 +156,21 @@ FUNCTION void weighted(const Slopes &slopes, const real *weights, int count, rea
     }
 }
 
-template <bool careful> FUNCTION bool step(Open &p, Slopes &slopes, real t, real h, const real *y, real *end)
+template <bool careful> FUNCTION bool step(Parameters &p, Slopes &slopes, real t, real h, const real *y, real *end)
 {
-    bool fine = true;
+    bool in_range = true;
     real sum[ENTRIES];
 #pragma unroll 1
     for (int j = slopes.from; j < STAGES; ++j) {
         real k[ENTRIES];
-        Kept out = {k};
-        const real at[1] = {moment(t, h, j)};
+        Unchecked out = {k};
+        const real at[1] = {stage_time(t, h, j)};
         weighted(slopes, A + j * (j - 1) / 2, j, sum);
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             sum[e] = moves(e) ? OF(fma)(h, sum[e], y[e]) : y[e];
-        p.forget();
-        fine = body<careful>(at, sum AND_OPEN, out) && fine;
+        p.discard_derived();
+        in_range = body<careful>(at, sum PARAMETER_ARGUMENT, out) && in_range;
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             slopes.k[j][e] = k[e];
@@ -177,7 +179,7 @@ template <bool careful> FUNCTION bool step(Open &p, Slopes &slopes, real t, real
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e)
         end[e] = moves(e) ? OF(fma)(h, sum[e], y[e]) : y[e];
-    return fine;
+    return in_range;
 }
 
 #endif
@@ -190,16 +192,16 @@ FUNCTION bool crosses(int e, real before, real after)
     return (up && direction(e) >= 0) || (down && direction(e) <= 0);
 }
 
-template <bool careful> FUNCTION bool watched(Open &p, real t, const real *y, real *values)
+template <bool careful> FUNCTION bool evaluate_events(Parameters &p, real t, const real *y, real *values)
 {
-    Kept out = {values};
+    Unchecked out = {values};
     const real at[1] = {t};
-    return watch<careful>(at, y AND_OPEN, out);
+    return watch<careful>(at, y PARAMETER_ARGUMENT, out);
 }
 
-// Whether a function may have several zeros in a part of a step (`integrate.events.tangled`): its values at the start,
-// after a third and two thirds and at the end, and its slopes at start and end per length of the step.
-FUNCTION bool tangled(real before, real third, real second, real after, real begin, real end, real part)
+// True if a function may have several zeros in a part of a step (`integrate.events`), by its values at the start, at
+// one and two thirds and at the end, and its slopes at start and end times the length of the step.
+FUNCTION bool several_zeros(real before, real third, real second, real after, real begin, real end, real part)
 {
     const real one = before + begin * part / 3, two = after - end * part / 3;
     if ((before * one < 0) + (one * two < 0) + (two * after < 0) >= 2)
@@ -215,58 +217,59 @@ FUNCTION bool tangled(real before, real third, real second, real after, real beg
     return off > 27 * BENT * wide && NEAR * off > 27 * nearest;
 }
 
-// A step in which an event may have happened. It is taken again with other lengths until the instant is known.
+// A step in which an event may have happened. It is repeated with other lengths until the time is known.
 struct Crossing {
     real y[ENTRIES], before[EVENTS], after[EVENTS], t, length;
     Slopes slopes;
-    real begin[EVENTS];  // slopes where it begins
-    bool tangled;        // whether an event may happen several times
+    real begin[EVENTS];  // slopes at its start
+    bool several_zeros;        // an event may happen several times
     real end[ENTRIES], when;
-    int event;       // the one that has happened, from one on
-    bool hit, lost;  // whether one has; whether one is not a number
+    int event;       // the event that has happened, counted from one
+    bool happened, not_a_number;  // one has happened; one is not a number
 };
 
-template <bool careful> FUNCTION bool again(Open &p, Crossing &found, real length, real *values)
+template <bool careful> FUNCTION bool repeat_step(Parameters &p, Crossing &found, real length, real *values)
 {
-    const bool fine = step<careful>(p, found.slopes, found.t, length, found.y, found.end);
-    unit(found.end, 0);
+    const bool in_range = step<careful>(p, found.slopes, found.t, length, found.y, found.end);
+    normalise(found.end, 0);
     found.when = found.t + length;
-    return watched<careful>(p, found.when, found.end, values) && fine;
+    return evaluate_events<careful>(p, found.when, found.end, values) && in_range;
 }
 
-// Look at a step along the parabola through its ends.
+// Sample a step along the parabola through its ends.
 template <bool careful>
-FUNCTION bool look_within(Open &p, const Slopes &slopes, real t, real length, const real *y, const real *end,
+FUNCTION bool sample_step(Parameters &p, const Slopes &slopes, real t, real length, const real *y, const real *end,
                           Crossing &found)
 {
     const real shares[4] = {(real)1 / 3, (real)2 / 3, 1 - JUST_INSIDE, JUST_INSIDE};
-    real looks[4][EVENTS];
-    bool fine = true;
+    real samples[4][EVENTS];
+    bool in_range = true;
 #pragma unroll 1
     for (int k = 0; k < 4; ++k) {
-        real near[ENTRIES];
+        real interpolated[ENTRIES];
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e) {
-            const real begun = length * slopes.begun(e);
-            near[e] = y[e] + shares[k] * (begun + shares[k] * (end[e] - y[e] - begun));
+            const real first_slope = length * slopes.first_slope(e);
+            interpolated[e] = y[e] + shares[k] * (first_slope + shares[k] * (end[e] - y[e] - first_slope));
         }
-        fine = watched<careful>(p, t + shares[k] * length, near, looks[k]) && fine;
+        in_range = evaluate_events<careful>(p, t + shares[k] * length, interpolated, samples[k]) && in_range;
     }
-    found.tangled = false;
+    found.several_zeros = false;
     for (int e = 0; e < EVENTS; ++e) {
-        found.begin[e] = (looks[3][e] - found.before[e]) / JUST_INSIDE;
-        const real start = found.before[e] == 0 ? looks[3][e] : found.before[e], after = found.after[e];
-        const real slope = (after - looks[2][e]) / JUST_INSIDE;
-        found.tangled = found.tangled || tangled(start, looks[0][e], looks[1][e], after, found.begin[e], slope, 1);
+        found.begin[e] = (samples[3][e] - found.before[e]) / JUST_INSIDE;
+        const real start = found.before[e] == 0 ? samples[3][e] : found.before[e], after = found.after[e];
+        const real slope = (after - samples[2][e]) / JUST_INSIDE;
+        found.several_zeros = found.several_zeros ||
+                              several_zeros(start, samples[0][e], samples[1][e], after, found.begin[e], slope, 1);
     }
-    return fine;
+    return in_range;
 }
 
-// Find the first piece, from `low` to `high`, in which an event happens; `before` and `after` are then those of it.
-template <bool careful> FUNCTION bool look_closer(Open &p, Crossing &found, real *low, real *high)
+// Find the first piece, from `low` to `high`, in which an event happens; `before` and `after` become its values.
+template <bool careful> FUNCTION bool subdivide_step(Parameters &p, Crossing &found, real *low, real *high)
 {
-    real begin = 0, wide = 1, looks[4][EVENTS];
-    bool fine = true;
+    real begin = 0, wide = 1, samples[4][EVENTS];
+    bool in_range = true;
 #pragma unroll 1
     for (int count = 0; count < MAX_EVENT_PIECES && begin < 1; ++count) {
         const real end = begin + wide > 1 - MIN_EVENT_PIECE / 2 ? (real)1 : begin + wide;
@@ -274,11 +277,12 @@ template <bool careful> FUNCTION bool look_closer(Open &p, Crossing &found, real
         const real shares[4] = {begin + wide / 3, begin + wide * 2 / 3, end - JUST_INSIDE, end};
 #pragma unroll 1
         for (int k = 0; k < 4; ++k)
-            fine = again<careful>(p, found, found.length * shares[k], looks[k]) && fine;
+            in_range = repeat_step<careful>(p, found, found.length * shares[k], samples[k]) && in_range;
         bool many = false, happens = false;
         for (int e = 0; e < EVENTS; ++e) {
-            const real after = looks[3][e], slope = (after - looks[2][e]) / JUST_INSIDE;
-            many = many || tangled(found.before[e], looks[0][e], looks[1][e], after, found.begin[e], slope, wide);
+            const real after = samples[3][e], slope = (after - samples[2][e]) / JUST_INSIDE;
+            many = many ||
+                   several_zeros(found.before[e], samples[0][e], samples[1][e], after, found.begin[e], slope, wide);
             happens = happens || crosses(e, found.before[e], after);
         }
         if (many && wide > 2 * MIN_EVENT_PIECE) {
@@ -286,70 +290,71 @@ template <bool careful> FUNCTION bool look_closer(Open &p, Crossing &found, real
             continue;
         }
         for (int e = 0; e < EVENTS; ++e) {
-            const real after = looks[3][e];
+            const real after = samples[3][e];
             if (happens)
                 found.after[e] = after;
             else {
-                found.begin[e] = (after - looks[2][e]) / JUST_INSIDE;
+                found.begin[e] = (after - samples[2][e]) / JUST_INSIDE;
                 found.before[e] = after;
             }
         }
         if (happens) {
             *low = begin;
             *high = end;
-            return fine;
+            return in_range;
         }
         begin = end;
         wide *= 3;
     }
-    return fine;
+    return in_range;
 }
 
-// Above zero once any of the events has happened that do within the step; below before.
-FUNCTION real latest(const real *ways, const real *values)
+// The largest of the signed values of crossed events: positive once one of them has happened.
+FUNCTION real largest_crossing(const real *signs, const real *values)
 {
     real highest = (real)-1e30;
     for (int e = 0; e < EVENTS; ++e)
-        if (ways[e] != 0)
-            highest = OF(fmax)(ways[e] * values[e], highest);
+        if (signs[e] != 0)
+            highest = OF(fmax)(signs[e] * values[e], highest);
     return highest;
 }
 
-template <bool careful> APART bool locate(Open &p, Crossing &found)
+template <bool careful> OUTLINED bool locate_event(Parameters &p, Crossing &found)
 {
-    real values[EVENTS], ways[EVENTS];
-    bool fine = true, zero = false;
+    real values[EVENTS], signs[EVENTS];
+    bool in_range = true, zero = false;
     found.event = 0;
-    found.hit = found.lost = false;
+    found.happened = found.not_a_number = false;
     for (int e = 0; e < EVENTS; ++e)
         zero = zero || found.before[e] == 0;
-    if (zero)  // its sign is the one just after
-        fine = again<careful>(p, found, found.length * AFTER_STEP_START, values);
+    if (zero)  // its sign is that just after
+        in_range = repeat_step<careful>(p, found, found.length * AFTER_STEP_START, values);
     for (int e = 0; e < EVENTS; ++e)
         if (found.before[e] == 0)
             found.before[e] = values[e];
     real low = 0, high = 1;
-    if (found.tangled)
-        fine = look_closer<careful>(p, found, &low, &high) && fine;
+    if (found.several_zeros)
+        in_range = subdivide_step<careful>(p, found, &low, &high) && in_range;
     for (int e = 0; e < EVENTS; ++e) {
         const real before = found.before[e];
         const bool crossed = crosses(e, before, found.after[e]);
-        ways[e] = crossed ? before < 0 ? (real)1 : (real)-1 : (real)0;
-        found.hit = found.hit || crossed;
-        found.lost = found.lost || found.after[e] != found.after[e];
+        signs[e] = crossed ? before < 0 ? (real)1 : (real)-1 : (real)0;
+        found.happened = found.happened || crossed;
+        found.not_a_number = found.not_a_number || found.after[e] != found.after[e];
     }
-    if (!found.hit)
-        return fine;
+    if (!found.happened)
+        return in_range;
     const real far = OF(fmax)(OF(fabs)(found.t), OF(fabs)(found.t + found.length));
     const real width = OF(fmax)(far / OF(fabs)(found.length) * (2 * ROUNDING), 2 * ROUNDING);
-    real at_low = latest(ways, found.before), at_high = latest(ways, found.after), side = 0;
-    for (int guess = 0; guess < MAX_EVENT_GUESSES && high - low > width; ++guess) {
+    real at_low = largest_crossing(signs, found.before), at_high = largest_crossing(signs, found.after), side = 0;
+    for (int trial = 0; trial < MAX_EVENT_GUESSES && high - low > width; ++trial) {
         const real gap = high - low, little = width * (real)0.5;
-        const real back = guess % BISECTION_PERIOD == BISECTION_PERIOD - 1 ? gap * (real)0.5 : at_high * gap / (at_high - at_low);
+        const real back = trial % BISECTION_PERIOD == BISECTION_PERIOD - 1 ? gap * (real)0.5
+                                                                           : at_high * gap / (at_high - at_low);
         const real x = OF(fmax)(OF(fmin)(high - back, high - little), low + little);
-        fine = again<careful>(p, found, found.length * x, values) && fine;
-        const real f = latest(ways, values);
-        if (f < 0) {  // of the ends of the bracket one that stays counts for half (Illinois)
+        in_range = repeat_step<careful>(p, found, found.length * x, values) && in_range;
+        const real f = largest_crossing(signs, values);
+        if (f < 0) {  // the value of a retained end of the bracket is halved (Illinois)
             low = x;
             at_low = f;
             at_high = side < 0 ? at_high * (real)0.5 : at_high;
@@ -361,16 +366,16 @@ template <bool careful> APART bool locate(Open &p, Crossing &found)
             side = 1;
         }
     }
-    fine = again<careful>(p, found, found.length * high, values) && fine;
+    in_range = repeat_step<careful>(p, found, found.length * high, values) && in_range;
     for (int e = EVENTS - 1; e >= 0; --e)
-        if (ways[e] != 0 && ways[e] * values[e] >= 0)
+        if (signs[e] != 0 && signs[e] * values[e] >= 0)
             found.event = e + 1;
-    return fine;
+    return in_range;
 }
 
 #endif
 
-// Where a rollout is, and its numbers of `backends.interface.LANES`.
+// The state of a rollout, and its numbers of `backends.interface.ROLLOUT_SCALARS`.
 struct Lane {
     real y[ENTRIES], t, h, previous_error, rejected_last, accepted, rejected, stop_reason, event;
 #if EVENTS
@@ -381,22 +386,22 @@ struct Lane {
 
 #if EVENTS
 
-// Look at a step to `end`, which is then where an event has ended the rollout, as `time` and `state` say.
+// Detect events in a step to `end`. If one ends the rollout, `end`, `time` and the stop reason are set to it.
 template <bool careful>
-FUNCTION bool passed(Open &p, Lane &lane, real t, real length, real *end, real *time)
+FUNCTION bool detect_events(Parameters &p, Lane &lane, real t, real length, real *end, real *time)
 {
     real after[EVENTS];
     if (lane.event != 0)
         return true;
-    bool fine = watched<careful>(p, *time, end, after);
+    bool in_range = evaluate_events<careful>(p, *time, end, after);
     Crossing found;
 #pragma unroll
     for (int e = 0; e < EVENTS; ++e) {
         found.before[e] = lane.before[e];
         found.after[e] = after[e];
     }
-    fine = look_within<careful>(p, lane.slopes, t, length, lane.y, end, found) && fine;
-    bool some = found.tangled;
+    in_range = sample_step<careful>(p, lane.slopes, t, length, lane.y, end, found) && in_range;
+    bool some = found.several_zeros;
 #pragma unroll
     for (int e = 0; e < EVENTS; ++e)
         some = some || lane.before[e] == 0 || after[e] != after[e] || crosses(e, lane.before[e], after[e]);
@@ -412,32 +417,32 @@ FUNCTION bool passed(Open &p, Lane &lane, real t, real length, real *end, real *
             found.slopes.k[0][e] = lane.slopes.k[0][e];
         found.slopes.from = 1;
 #endif
-        Open apart = p;
-        fine = locate<careful>(apart, found) && fine;
-        if (found.hit) {
+        Parameters copy = p;
+        in_range = locate_event<careful>(copy, found) && in_range;
+        if (found.happened) {
             lane.stop_reason = ENDED_BY_EVENT;
             lane.event = (real)found.event;
             *time = found.when;
 #pragma unroll
             for (int e = 0; e < ENTRIES; ++e)
                 end[e] = found.end[e];
-        } else if (found.lost)
+        } else if (found.not_a_number)
             lane.stop_reason = EVENT_NOT_FINITE;
     }
 #pragma unroll
     for (int e = 0; e < EVENTS; ++e)
         lane.before[e] = after[e];
-    return fine;
+    return in_range;
 }
 
 #endif
 
 #if GAUGES
 
-// What is measured of a rollout: what was found so far, and what was seen at the last record. It is wanted but once a
-// record, so it lies in the memory that a block shares, beside that of other threads, if there is room for it.
-struct Measured {
-#if BESIDE
+// The totals of the gauges of a rollout, and their values at the last record. As they are used once per record, they
+// are in shared memory if they fit.
+struct GaugeTotals {
+#if SHARED_GAUGES
     real *at;
     MEMBER real &total(int g)
     {
@@ -448,79 +453,80 @@ struct Measured {
         return at[(GAUGES + g - LARGEST) * BLOCK];
     }
 #else
-    real totals[GAUGES], seen[INTEGRALS + 1];
+    real totals[GAUGES], last[INTEGRALS + 1];
     MEMBER real &total(int g)
     {
         return totals[g];
     }
     MEMBER real &before(int g)
     {
-        return seen[g - LARGEST];
+        return last[g - LARGEST];
     }
 #endif
-    real since;
+    real last_time;
 };
 
 #if AT_RECORDS
 
-template <bool careful> FUNCTION bool seen(Open &p, const Lane &lane, real *values)
+template <bool careful> FUNCTION bool evaluate_gauges(Parameters &p, const Lane &lane, real *values)
 {
-    Kept out = {values};
+    Unchecked out = {values};
     const real at[1] = {lane.t};
-    return gauge<careful>(at, lane.y AND_OPEN, out);
+    return gauge<careful>(at, lane.y PARAMETER_ARGUMENT, out);
 }
 
-template <bool careful> FUNCTION bool measure(Open &p, const Lane &lane, Measured &measured)
+template <bool careful> FUNCTION bool update_gauges(Parameters &p, const Lane &lane, GaugeTotals &gauges)
 {
     real now[AT_RECORDS];
-    const bool fine = seen<careful>(p, lane, now);
-    const real half = (lane.t - measured.since) * (real)0.5;
-    measured.since = lane.t;
+    const bool in_range = evaluate_gauges<careful>(p, lane, now);
+    const real half = (lane.t - gauges.last_time) * (real)0.5;
+    gauges.last_time = lane.t;
 #pragma unroll
     for (int g = 0; g < AT_RECORDS; ++g) {
-        real &total = measured.total(g);
+        real &total = gauges.total(g);
         if (g < LARGEST)
             total = OF(fmax)(total, now[g]);
         else if (g < LARGEST + INTEGRALS) {
-            total = OF(fma)(measured.before(g) + now[g], half, total);
-            measured.before(g) = now[g];
+            total = OF(fma)(gauges.before(g) + now[g], half, total);
+            gauges.before(g) = now[g];
         } else
             total = now[g];
     }
-    return fine;
+    return in_range;
 }
 
 #endif
 #if IN_STEPS
 
-// Look at a step from where a rollout is to `end`.
+// Update the gauges of steps, for a step from the current state to `end`.
 template <bool careful>
-FUNCTION bool measure_step(Open &p, const Lane &lane, real t, real time, const real *end, Measured &measured)
+FUNCTION bool update_step_gauges(Parameters &p, const Lane &lane, real t, real time, const real *end,
+                                 GaugeTotals &gauges)
 {
     real now[IN_STEPS];
-    Kept out = {now};
+    Unchecked out = {now};
     const real from[1] = {t}, to[1] = {time};
-    const bool fine = within<careful>(from, lane.y AND_OPEN, to, end, out);
+    const bool in_range = within<careful>(from, lane.y PARAMETER_ARGUMENT, to, end, out);
 #pragma unroll
     for (int g = 0; g < IN_STEPS; ++g) {
-        real &total = measured.total(AT_RECORDS + g);
+        real &total = gauges.total(AT_RECORDS + g);
         total = OF(fmax)(total, now[g]);
     }
-    return fine;
+    return in_range;
 }
 
 #endif
 
 #else
 
-struct Measured {};
+struct GaugeTotals {};
 
 #endif
 
 FUNCTION void record(const Call &call, whole i, whole r, const real *y)
 {
     if (!call.rows && r + 1 < call.count)
-        return;  // the next takes its place
+        return;  // the next record replaces it
     real *const at = call.records + r * call.rows * call.stride + i;
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e)
@@ -529,7 +535,7 @@ FUNCTION void record(const Call &call, whole i, whole r, const real *y)
 
 #if ADAPTIVE
 
-// The estimated error of a step over what is allowed, root mean square over the entries that count.
+// The estimated error of a step relative to the tolerance, root mean square over the controlled entries.
 FUNCTION real error_of(const Call &call, const Slopes &slopes, real length, const real *y, const real *end)
 {
     real squares[2] = {0, 0};
@@ -552,45 +558,49 @@ FUNCTION real error_of(const Call &call, const Slopes &slopes, real length, cons
     return squares[0] == 0 ? (real)0 : squares[0] / OF(sqrt)(weight * (real)CONTROLLED);
 }
 
-// How long the next step may be, by the error of this one and of the one before (`integrate.control.Rule`).
+// The length of the next step, from the errors of this one and the one before (`integrate.control`).
 FUNCTION real next_step(const Call &call, const Lane &lane, real err, real length, bool cut, bool accept)
 {
     const real *const option = call.options;
     const real power = OF(pow)(OF(fmax)(err, SMALLEST), accept ? option[ALPHA] : option[RETRY]);
     const real memory = accept ? OF(pow)(lane.previous_error, option[BETA]) : (real)1;
-    const real wanted = err != err ? option[SHRINK] : option[SAFETY] * memory / power;
-    const real most = lane.rejected_last != 0 ? option[HOLD] : option[GROW];
-    const real following = OF(fabs)(length * OF(fmin)(OF(fmax)(wanted, option[SHRINK]), most)), size = OF(fabs)(lane.h);
+    const real ratio = err != err ? option[SHRINK] : option[SAFETY] * memory / power;
+    const real max_ratio = lane.rejected_last != 0 ? option[HOLD] : option[GROW];
+    const real following = OF(fabs)(length * OF(fmin)(OF(fmax)(ratio, option[SHRINK]), max_ratio)),
+               size = OF(fabs)(lane.h);
     return OF(fmin)(cut && accept && size > following ? size : following, option[LONGEST]);
 }
 
-// To the time of the next record, in as many steps as keep the error below the tolerance.
+// Integrate to the time of the next record, with steps whose errors are below the tolerance.
 template <bool careful>
-FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, whole, real goal, bool *halted)
+FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals &gauges, whole, real goal,
+                        bool *stopped)
 {
     for (whole tries = 1; lane.stop_reason == 0 && lane.t != goal; ++tries) {
         if (*call.stop) {
-            *halted = true;
+            *stopped = true;
             return true;
         }
-        const real left = goal - lane.t, way = OF(fabs)(left), size = OF(fabs)(lane.h), began = lane.t;
-        const bool arrives = way <= OF(fmin)(size * STRETCH, call.options[LONGEST] * ROUNDED);
-        const bool cut = arrives ? way < size : way < 2 * size;
-        const real reached = arrives ? goal : began + (cut ? left * (real)0.5 : OF(copysign)(size, left));
-        const real length = reached - began;  // far from zero, t is coarse
+        const real remaining = goal - lane.t, distance = OF(fabs)(remaining), size = OF(fabs)(lane.h),
+                   begin_time = lane.t;
+        const bool arrives = distance <= OF(fmin)(size * STRETCH, call.options[LONGEST] * ROUNDED);
+        const bool cut = arrives ? distance < size : distance < 2 * size;
+        const real reached = arrives ? goal
+                                     : begin_time + (cut ? remaining * (real)0.5 : OF(copysign)(size, remaining));
+        const real length = reached - begin_time;  // as rounded: large times are coarse
         real end[ENTRIES];
-        bool fine = step<careful>(p, lane.slopes, began, length, lane.y, end);
+        bool in_range = step<careful>(p, lane.slopes, begin_time, length, lane.y, end);
         const real err = error_of(call, lane.slopes, length, lane.y, end);
         const bool accept = err <= 1;
         const real following = next_step(call, lane, err, length, cut, accept);
         if (accept) {
             real time = reached;
-            unit(end, SAME_AS_LAST ? lane.slopes.k[STAGES - 1] : 0);
+            normalise(end, SAME_AS_LAST ? lane.slopes.k[STAGES - 1] : 0);
 #if EVENTS
-            fine = passed<careful>(p, lane, began, length, end, &time) && fine;
+            in_range = detect_events<careful>(p, lane, begin_time, length, end, &time) && in_range;
 #endif
 #if IN_STEPS
-            fine = measure_step<careful>(p, lane, began, time, end, measured) && fine;
+            in_range = update_step_gauges<careful>(p, lane, begin_time, time, end, gauges) && in_range;
 #endif
 #pragma unroll
             for (int e = 0; e < ENTRIES; ++e) {
@@ -606,13 +616,14 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, 
             lane.rejected += 1;
         lane.slopes.from = accept ? SAME_AS_LAST : 1;
         lane.rejected_last = accept ? (real)0 : (real)1;
-        lane.h = OF(copysign)(following, left);
-        const real smallest = (err != err ? 256 : 16) * ROUNDING;  // before what is not finite the state must move
-        if (!accept && following < OF(fmax)(OF(fabs)(began), OF(fabs)(goal)) * smallest)
+        lane.h = OF(copysign)(following, remaining);
+        // a state before values that are not finite must still move
+        const real smallest = (err != err ? 256 : 16) * ROUNDING;
+        if (!accept && following < OF(fmax)(OF(fabs)(begin_time), OF(fabs)(goal)) * smallest)
             lane.stop_reason = err != err ? NOT_FINITE : STEP_TOO_SMALL;
         if (tries >= call.limit && lane.t != goal && lane.stop_reason == 0)
             lane.stop_reason = TOO_MANY_STEPS;
-        if (!fine)
+        if (!in_range)
             return false;
     }
     return true;
@@ -620,31 +631,32 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, 
 
 #else
 
-// To the time of the next record, in as many equal steps as `substeps` says.
+// Integrate to the time of the next record, in `substeps` equal steps.
 template <bool careful>
-FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, whole r, real goal, bool *halted)
+FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals &gauges, whole r, real goal,
+                        bool *stopped)
 {
     const int number = (int)call.substeps[r];
     const real start = lane.t, h = (goal - start) / (real)number;
 #pragma unroll 1
     for (int k = 0; k < number; ++k) {
-        const real began = start + h * (real)k;
+        const real begin_time = start + h * (real)k;
         if (k % 16 == 0 && *call.stop) {
-            lane.t = began;
-            *halted = true;
+            lane.t = begin_time;
+            *stopped = true;
             return true;
         }
         real end[ENTRIES];
-        bool fine = step<careful>(p, lane.slopes, began, h, lane.y, end);
-        unit(end, 0);
+        bool in_range = step<careful>(p, lane.slopes, begin_time, h, lane.y, end);
+        normalise(end, 0);
 #if EVENTS || IN_STEPS
         real time = start + h * (real)(k + 1);
 #endif
 #if EVENTS
-        fine = passed<careful>(p, lane, began, h, end, &time) && fine;
+        in_range = detect_events<careful>(p, lane, begin_time, h, end, &time) && in_range;
 #endif
 #if IN_STEPS
-        fine = measure_step<careful>(p, lane, began, time, end, measured) && fine;
+        in_range = update_step_gauges<careful>(p, lane, begin_time, time, end, gauges) && in_range;
 #endif
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
@@ -652,10 +664,10 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, 
 #if EVENTS
         if (lane.stop_reason != 0) {
             lane.t = time;
-            return fine;
+            return in_range;
         }
 #endif
-        if (!fine)
+        if (!in_range)
             return false;
     }
     lane.t = goal;
@@ -664,7 +676,8 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, 
 
 #endif
 
-// A rollout from record to record; false if it has to be done again with careful sines: then it is where it was.
+// Integrate a rollout from record to record. False if it must be computed again with careful sines; it is unchanged
+// then.
 template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 {
     Lane lane;
@@ -679,9 +692,9 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
             record(call, i, r, lane.y);
         return true;
     }
-    Open p = {call, i OWN_NUMBERS};
+    Parameters p = {call, i OWN_PARAMETERS};
     const real start_offset = call.start_offset[i];
-    bool fine = true, halted = false;
+    bool in_range = true, stopped = false;
 #if ADAPTIVE
     lane.h = call.h[i];
     lane.previous_error = call.previous_error[i];
@@ -693,41 +706,41 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
     lane.slopes.from = 0;
 #endif
 #if EVENTS
-    fine = watched<careful>(p, lane.t, lane.y, lane.before) && fine;
+    in_range = evaluate_events<careful>(p, lane.t, lane.y, lane.before) && in_range;
 #endif
-    Measured measured;
+    GaugeTotals gauges;
 #if GAUGES
-#if BESIDE
-    __shared__ real beside[(GAUGES + INTEGRALS) * BLOCK];
-    measured.at = beside + threadIdx.x;
+#if SHARED_GAUGES
+    __shared__ real shared_totals[(GAUGES + INTEGRALS) * BLOCK];
+    gauges.at = shared_totals + threadIdx.x;
 #endif
 #if AT_RECORDS
     real begin[AT_RECORDS];
-    fine = seen<careful>(p, lane, begin) && fine;
+    in_range = evaluate_gauges<careful>(p, lane, begin) && in_range;
 #else
     const real begin[1] = {0};
 #endif
-    measured.since = lane.t;
+    gauges.last_time = lane.t;
 #pragma unroll
     for (int g = 0; g < GAUGES; ++g) {
         const real total = call.totals[g * call.stride + i];
-        measured.total(g) = g < LARGEST ? OF(fmax)(total, begin[g]) : total;
+        gauges.total(g) = g < LARGEST ? OF(fmax)(total, begin[g]) : total;
         if (g >= LARGEST && g < LARGEST + INTEGRALS)
-            measured.before(g) = begin[g];
+            gauges.before(g) = begin[g];
     }
 #endif
 #pragma unroll 1
-    for (whole r = 0; r < call.count && fine; ++r) {
+    for (whole r = 0; r < call.count && in_range; ++r) {
         if (lane.stop_reason == 0)
-            fine = travel<careful>(call, p, lane, measured, r, call.times[r] + start_offset, &halted);
-        if (halted)
+            in_range = integrate<careful>(call, p, lane, gauges, r, call.times[r] + start_offset, &stopped);
+        if (stopped)
             break;
 #if AT_RECORDS
-        fine = measure<careful>(p, lane, measured) && fine;
+        in_range = update_gauges<careful>(p, lane, gauges) && in_range;
 #endif
         record(call, i, r, lane.y);
     }
-    if (!fine)
+    if (!in_range)
         return false;
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e)
@@ -736,7 +749,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #if GAUGES
 #pragma unroll
     for (int g = 0; g < GAUGES; ++g)
-        call.totals[g * call.stride + i] = measured.total(g);
+        call.totals[g * call.stride + i] = gauges.total(g);
 #endif
 #if ADAPTIVE
     call.h[i] = lane.h;

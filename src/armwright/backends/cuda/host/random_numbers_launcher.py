@@ -1,0 +1,28 @@
+"""Random numbers by counter, drawn on the card."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from armwright.algebra import Array
+from armwright.backends.cuda.host.device import CompiledCode, to_device
+from armwright.backends.cuda.kernels.random_numbers import DRAW_THREADS, DrawCall, text
+from armwright.draws import DrawnColumn, RolloutIndices
+
+
+@cache
+def _code(double: bool) -> CompiledCode:
+    return CompiledCode(text(double), DRAW_THREADS)
+
+
+def fill(out: Any, drawn: DrawnColumn, which: RolloutIndices, turns: Array) -> None:
+    """Fill an array on the card (turns, rollouts) on the current stream; `turns` is (turns, 1) or (turns, rollouts)."""
+    arrays = []  # kept until the last launch
+
+    def device_address(array: Any) -> int:
+        arrays.append(to_device(array))
+        return int(arrays[-1].data.ptr)
+
+    for row, turn in zip(out, turns, strict=True):
+        _code(out.dtype.itemsize == 8).launch(DrawCall.of(drawn, which, turn, row, device_address), len(row))
