@@ -12,7 +12,7 @@ from armwright.errors import ModelWarning, UnreachableError
 from armwright.formulations.parts.coordinates import tangent
 from armwright.model.description import Description
 
-MAX_NEWTON_STEPS = 100
+MAX_CLOSING_STEPS = 100
 """Largest number of steps of Newton's method."""
 
 MAX_STEP = 0.3
@@ -43,7 +43,7 @@ def close_loops(
     If loops cannot close exactly, the position is where they are open the least, and a warning gives the gap.
     """
     best, least = q, np.inf
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_CLOSING_STEPS):
         g = errors(q).ravel()
         size = float(np.linalg.norm(g))
         if size >= 0.5 * least and least <= NEWTON_TOLERANCE:
