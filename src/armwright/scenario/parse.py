@@ -22,8 +22,8 @@ from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_
 from armwright.simulation.integration_settings import check_records, check_seconds
 from armwright.simulation.joined_runs import shifted
 from armwright.torque import Friction, Law
-from armwright.torque.composite import Sum
 from armwright.torque.conversion import law_for
+from armwright.torque.law import Sum
 from armwright.trajectory import Trajectory
 
 NUMBER_KEYS = ("duration", "every", "start", "smooth")

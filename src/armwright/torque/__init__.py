@@ -10,15 +10,14 @@ memory, which is integrated with the motion. `LAWS` names those that scenario fi
 | `random_torque`      | random torques                                              |
 | `passive`            | springs, dampers, friction, stops                           |
 | `tracking`           | controllers that follow a position or a motion              |
-| `composite`          | sums and limits                                             |
+| `law`          | sums and limits                                             |
 | `laws`               | the registry                                                |
 | `conversion`         | a user's torque argument as a law                           |
 | `runtime_parameters` | the structure of a law, apart from its numbers              |
 """
 
-from armwright.torque.composite import Limited, Sum
 from armwright.torque.conversion import as_law
-from armwright.torque.law import Law, Moment
+from armwright.torque.law import Law, Limited, Moment, Sum
 from armwright.torque.laws import LAWS, LawEntry, LawParameter
 from armwright.torque.passive import Friction, SpringDamper, Stops, friction, spring_damper, stops
 from armwright.torque.prescribed import Called, Constant, Free, Table, constant, interpolated, table

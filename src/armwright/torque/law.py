@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import Field, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from inspect import get_annotations
 from numbers import Real
 from types import FunctionType
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar
+from armwright.algebra import Scalar, maximum, minimum, structural
 from armwright.arrays import masked
 from armwright.errors import ArmwrightError, InputError
-from armwright.formulations import find_formulation, problem_of
-from armwright.formulations.problem import Candidate
 from armwright.graph.expression import Expr
-from armwright.manifold import difference
-from armwright.mechanism import FREEDOMS_OF_KIND, Mechanism
+from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.description import Description
-from armwright.trace.regroup import regrouped
+from armwright.torque.moment import Moment
 from armwright.trajectory import Trajectory
 
 FLOAT_ANNOTATIONS, FLOAT_TUPLE_ANNOTATIONS = ("float", "<class 'float'>"), ("tuple[float, ...]",)
@@ -31,56 +27,6 @@ FLOAT_ANNOTATIONS, FLOAT_TUPLE_ANNOTATIONS = ("float", "<class 'float'>"), ("tup
 
 MIN_FREEDOMS_OF_QUATERNION_JOINT = min(FREEDOMS_OF_KIND.values())
 """Freedoms of a joint whose q has one entry more."""
-
-
-class Moment(NamedTuple):
-    """The time and state at which torques are computed. `mechanism` is the controller's model of the robot: the field
-    `model` of a law that has one.
-
-    `memory` has the states of the law, such as the integral of a PID controller.
-    """
-
-    t: Scalar
-    q: Sequence[Scalar]
-    qd: Sequence[Scalar]
-    mechanism: Mechanism
-    memory: Sequence[Scalar] = ()
-
-    @property
-    def n(self) -> int:
-        """The number of torques: one for each freedom."""
-        return len(self.qd)
-
-    def displacement_to(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """Return the displacement to the position q, a number for each freedom.
-
-        Of a ball joint it is the rotation vector, of a free joint the twist, in the axes of the body.
-        """
-        return difference(self.mechanism.balls, self.q, q)
-
-    def way_to(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """Return `displacement_to(q)`, the name that replaces this one."""
-        warnings.warn("Moment.way_to goes in 0.4; use displacement_to", DeprecationWarning, stacklevel=2)
-        return self.displacement_to(q)
-
-    def compute(self, problem: str, *given: Sequence[Scalar]) -> Any:
-        """Return the solution of a problem at this moment: `at.compute("jacobian")`, `at.compute("inverse_dynamics",
-        qdd)`.
-
-        The robot is the controller's model of it; q and qd are those of this moment, other arguments are `given`.
-        Vectors are lists, matrices lists of rows.
-        """
-        here = {"q": self.q, "qd": self.qd}
-        asked = problem_of(problem)
-        further = [name for name in asked.arguments if name not in here]
-        if len(given) != len(further):
-            wanted = f"expected {', '.join(further)}" if further else "expected none besides q and qd, which are here"
-            raise InputError(f"{problem} got {len(given)} arguments; {wanted}")
-        here |= dict(zip(further, given, strict=True))
-        best = asked.candidates[0] if asked.candidates else Candidate(asked.default)
-        model = regrouped(self.mechanism, euler=best.tensor == "euler") if best.tensor else self.mechanism
-        state = [list(here[name]) for name in asked.arguments]
-        return find_formulation(problem, best.formulation)(model, *state, loads=self.mechanism.wrenches())
 
 
 Reference: TypeAlias = Trajectory
@@ -216,16 +162,12 @@ class Law:
         return (self,)
 
     def __add__(self, other: Law) -> Law:
-        from armwright.torque.composite import Sum  # noqa: PLC0415  (a sum is a law itself)
-
         if not isinstance(other, Law):
             return NotImplemented
         return Sum((*self.parts, *other.parts))
 
     def limited(self, limit: ArrayLike) -> Law:
         """Return the law with every torque kept between -limit and limit (one number, or one per joint)."""
-        from armwright.torque.composite import Limited  # noqa: PLC0415
-
         return Limited(self, numbers("limit", limit))
 
 
@@ -380,3 +322,75 @@ def common_size(*parameters: tuple[float, ...]) -> int | None:
 def per_freedom(values: tuple[float, ...], n: int) -> tuple[float, ...]:
     """Return one number for each of n freedoms."""
     return values * n if len(values) == 1 else values
+
+
+@dataclass(frozen=True)
+class Limited(Law):
+    """Another law, each torque kept between -limit and limit."""
+
+    law: Law
+    limit: tuple[float, ...]
+    per_joint = ("limit",)
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        limits = per_freedom(self.limit, at.n)
+        return [_clipped(tau, limit) for tau, limit in zip(torques_of(self.law, at), limits, strict=True)]
+
+    def __post_init__(self) -> None:
+        if smallest(self.limit) < 0:
+            raise InputError(f"limit = {list(self.limit)}: a torque limit is zero or more")
+        super().__post_init__()
+
+    @property
+    def made_of(self) -> tuple[Law, ...]:
+        return (self.law,)
+
+    def following(self, reference: Reference) -> Law:
+        return replace(self, law=self.law.following(reference))
+
+    @property
+    def n(self) -> int | None:
+        sizes = {size for size in (self.law.n, super().n) if size is not None}
+        if len(sizes) > 1:
+            raise InputError(f"a law for {self.law.n} joints and limits for {super().n}")
+        return sizes.pop() if sizes else None
+
+
+def _clipped(x: Scalar, limit: Scalar) -> Scalar:
+    return 0 if structural(x, 0) else maximum(minimum(x, limit), -limit)
+
+
+def _added(rows: Iterable[list[Scalar]]) -> list[Scalar]:
+    return [sum(column, start=0) for column in zip(*rows, strict=True)]
+
+
+@dataclass(frozen=True)
+class Sum(Law):
+    """Several laws at once."""
+
+    laws: tuple[Law, ...]
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        return _added(torques_of(law, part) for law, part in self.each_part(at))
+
+    def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
+        drives, drags = zip(*(shared_of(law, part) for law, part in self.each_part(at)), strict=True)
+        return _added(drives), _added(drags)
+
+    @property
+    def made_of(self) -> tuple[Law, ...]:
+        return self.laws
+
+    def following(self, reference: Reference) -> Law:
+        return replace(self, laws=tuple(law.following(reference) for law in self.laws))
+
+    @property
+    def parts(self) -> tuple[Law, ...]:
+        return self.laws
+
+    @property
+    def n(self) -> int | None:
+        sizes = {law.n for law in self.laws if law.n is not None}
+        if len(sizes) > 1:
+            raise InputError(f"laws for {' and '.join(map(str, sorted(sizes)))} joints cannot be added")
+        return sizes.pop() if sizes else None

@@ -1,0 +1,65 @@
+"""A moment of a motion, as laws, events and measures see it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from armwright.algebra import Scalar
+from armwright.errors import InputError
+from armwright.formulations import find_formulation, problem_of
+from armwright.formulations.problem import Candidate
+from armwright.manifold import difference
+from armwright.mechanism import Mechanism
+from armwright.trace.regroup import regrouped
+
+
+class Moment(NamedTuple):
+    """The time and state at which torques are computed. `mechanism` is the controller's model of the robot: the field
+    `model` of a law that has one.
+
+    `memory` has the states of the law, such as the integral of a PID controller.
+    """
+
+    t: Scalar
+    q: Sequence[Scalar]
+    qd: Sequence[Scalar]
+    mechanism: Mechanism
+    memory: Sequence[Scalar] = ()
+
+    @property
+    def n(self) -> int:
+        """The number of torques: one for each freedom."""
+        return len(self.qd)
+
+    def displacement_to(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the displacement to the position q, a number for each freedom.
+
+        Of a ball joint it is the rotation vector, of a free joint the twist, in the axes of the body.
+        """
+        return difference(self.mechanism.balls, self.q, q)
+
+    def way_to(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """Return `displacement_to(q)`, the name that replaces this one."""
+        warnings.warn("Moment.way_to goes in 0.4; use displacement_to", DeprecationWarning, stacklevel=2)
+        return self.displacement_to(q)
+
+    def compute(self, problem: str, *given: Sequence[Scalar]) -> Any:
+        """Return the solution of a problem at this moment: `at.compute("jacobian")`, `at.compute("inverse_dynamics",
+        qdd)`.
+
+        The robot is the controller's model of it; q and qd are those of this moment, other arguments are `given`.
+        Vectors are lists, matrices lists of rows.
+        """
+        here = {"q": self.q, "qd": self.qd}
+        asked = problem_of(problem)
+        further = [name for name in asked.arguments if name not in here]
+        if len(given) != len(further):
+            wanted = f"expected {', '.join(further)}" if further else "expected none besides q and qd, which are here"
+            raise InputError(f"{problem} got {len(given)} arguments; {wanted}")
+        here |= dict(zip(further, given, strict=True))
+        best = asked.candidates[0] if asked.candidates else Candidate(asked.default)
+        model = regrouped(self.mechanism, euler=best.tensor == "euler") if best.tensor else self.mechanism
+        state = [list(here[name]) for name in asked.arguments]
+        return find_formulation(problem, best.formulation)(model, *state, loads=self.mechanism.wrenches())
