@@ -17,8 +17,9 @@ memory, which is integrated with the motion. `LAWS` names those that scenario fi
 """
 
 from armwright.torque.conversion import as_law
-from armwright.torque.law import Law, Limited, Moment, Sum
+from armwright.torque.law import Law, Limited, Sum
 from armwright.torque.laws import LAWS, LawEntry, LawParameter
+from armwright.torque.moment import Moment
 from armwright.torque.passive import Friction, SpringDamper, Stops, friction, spring_damper, stops
 from armwright.torque.prescribed import Called, Constant, Free, Table, constant, interpolated, table
 from armwright.torque.random_torque import Noise, noise

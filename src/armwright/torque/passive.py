@@ -15,7 +15,8 @@ from armwright.formulations.parts.rotors_and_friction import friction_at
 from armwright.manifold import difference
 from armwright.model.description import Description
 from armwright.model.records import JointModel
-from armwright.torque.law import Law, Moment, numbers, per_freedom, smallest
+from armwright.torque.law import Law, numbers, per_freedom, smallest
+from armwright.torque.moment import Moment
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from armwright import arrays
 from armwright.algebra import Array, Scalar, maximum, minimum
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, numbers, per_freedom
+from armwright.torque.law import Law, numbers, per_freedom
+from armwright.torque.moment import Moment
 
 MAX_COMPILED_INTERVALS = 32
 """A table with more intervals is looked up in Python: compiled code compares with all of them in every step."""

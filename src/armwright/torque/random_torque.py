@@ -10,7 +10,8 @@ from typing import Any
 from armwright.algebra import Scalar
 from armwright.draws import Draw, DrawnColumn
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment
+from armwright.torque.law import Law
+from armwright.torque.moment import Moment
 
 
 @dataclass(frozen=True)

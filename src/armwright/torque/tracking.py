@@ -20,7 +20,8 @@ from armwright.graph.expression import Expr, Graph
 from armwright.layout import IMPULSE
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
-from armwright.torque.law import Law, Moment, Reference, numbers, per_freedom, with_model_of
+from armwright.torque.law import Law, Reference, numbers, per_freedom, with_model_of
+from armwright.torque.moment import Moment
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
 from armwright.trajectory.motion_base import OneFormula, Traced

@@ -30,7 +30,7 @@ from armwright.study.papers.mohan2007_runs import (
     wanted,
 )
 from armwright.study.published import tables
-from armwright.torque.law import Moment
+from armwright.torque.moment import Moment
 
 SPACING = {"recursive": 0.01, "nonrecursive": 0.1}
 """Seconds between the rows of the table that makes a run depart as this column of table 3 has it."""
