@@ -114,7 +114,7 @@ def test_an_installed_package_offers_one(monkeypatch: pytest.MonkeyPatch) -> Non
         SimpleNamespace(name="offered", value="x:y", dist=None, load=lambda: ONLY_KERNEL),
         SimpleNamespace(name="broken", value="x:z", dist=None, load=lambda: 3),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "armwright.backends" else [])
+    monkeypatch.setattr(registry, "installed_points", lambda group: points if group == "armwright.backends" else [])
     monkeypatch.setattr(BACKENDS, "_pending", None)
     monkeypatch.setattr(BACKENDS, "_added", {})
     assert backend("offered") is ONLY_KERNEL

@@ -67,7 +67,7 @@ def documented_nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a docstring, without its tables and code."""
     for paragraph in re.split(r"\n\s*\n", text):
-        if not re.search(r"^\s*(\||-|\*|\d+\.|>>>|    )", paragraph, re.MULTILINE):
+        if not re.search(r"^\s*(\||-|\*|\d+\.|>>>|    )|\S {2,}\S", paragraph, re.MULTILINE):
             yield from re.split(r"(?<=[.:;?!])\s+", " ".join(paragraph.split()))
 
 
@@ -107,7 +107,7 @@ def faults(below: str = "") -> Iterator[Fault]:
     """Yield what is wrong in the package, or in one folder of it; in the documents too if all of it is looked at."""
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE).as_posix()
-        if place.startswith(below):
+        if place.startswith(below.removeprefix("src/armwright/")):
             source = path.read_text(encoding="utf-8")
             yield from docstring_faults(ast.parse(source), place)
             yield from black_listed(prose(source), place)

@@ -7,9 +7,13 @@ up that nothing else has, or when all entries are listed; they reach every proce
 
 from __future__ import annotations
 
+import glob
+import os
+import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
@@ -89,7 +93,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def _offered(self) -> dict[str, EntryPoint]:
         """Return the entry points that have not been loaded yet."""
         if self._pending is None:
-            self._pending = {point.name: point for point in entry_points(group=f"armwright.{self.kind}s")}
+            self._pending = {point.name: point for point in installed_points(f"armwright.{self.kind}s")}
         return self._pending
 
     def _load(self, name: str) -> None:
@@ -110,3 +114,21 @@ class Registry(Mapping[str, T], Generic[T]):
         warnings.warn(
             f"the {self.kind} {name!r} of the package {package} is not used: {why}", ExtensionWarning, stacklevel=4
         )
+
+
+def installed_points(group: str) -> Iterable[EntryPoint]:
+    """Return the entry points of a group; `entry_points` alone takes ten times as long to find none."""
+    return entry_points(group=group) if group in _entry_point_texts(tuple(sys.path)) else ()
+
+
+@cache
+def _entry_point_texts(folders: tuple[str, ...]) -> str:
+    """Return the lists of entry points in these folders that mention armwright, as one text."""
+    found = []
+    for folder in folders:
+        for path in glob.iglob(os.path.join(glob.escape(folder or "."), "*-info", "entry_points.txt")):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            if "[armwright." in text:
+                found.append(text)
+    return "\n".join(found)
