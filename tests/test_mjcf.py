@@ -15,7 +15,7 @@ from mujoco_oracle import mujoco, state_there, torques
 import armwright as aw
 from armwright.errors import ModelError, ModelWarning
 from armwright.model import mjcf
-from armwright.model.mjcf.pose import principal, quaternion
+from armwright.model.mjcf.pose import principal_axes, quaternion
 from armwright.model.tree import Tree
 from armwright.model.tree_selection import select
 
@@ -187,8 +187,8 @@ def test_principal_moments_forgive_rounding() -> None:
     for _ in range(50):
         R = random_rotation(rng)
         rod, plate = R @ np.diag([0, 1, 1]) @ R.T, R @ np.diag([1, 2, 3]) @ R.T
-        assert principal(rod)[0][0] == 0
-        moments, axes = principal(plate)
+        assert principal_axes(rod)[0][0] == 0
+        moments, axes = principal_axes(plate)
         assert moments[2] <= moments[0] + moments[1]
         close(axes @ np.diag(moments) @ axes.T, plate, 1e-14)
         assert np.linalg.det(axes) > 0

@@ -1,9 +1,9 @@
 """3-vectors, 3x3 matrices and the DH rotation over any scalar.
 
 A scalar is anything with + - * / and unary minus: a Python float, a numpy.float32, a NumPy array (a batch of
-states), an mpmath number, a traced expression. Nothing here looks at a scalar's value, so all of it can be traced.
-Structural zeros and ones are the Python integers 0 and 1: a traced expression folds them away, and every numeric
-scalar keeps its own precision when it meets them.
+states), an mpmath number, a traced expression. No function here branches on a scalar's value, so all can be traced.
+Structural zeros and ones are the Python integers 0 and 1: tracing folds them away, and they do not change the
+precision of other scalars.
 """
 
 from __future__ import annotations
@@ -16,38 +16,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 Scalar: TypeAlias = Any
-"""float | numpy.floating | numpy.ndarray | mpmath.mpf | graph.Expr: known only by its arithmetic."""
+"""float | numpy.floating | numpy.ndarray | mpmath.mpf | graph.Expr: anything that supports arithmetic."""
 
 Array: TypeAlias = NDArray[Any]
 """An array of numbers of any kind and shape."""
 
 
 def elementary(name: str) -> Callable[[Scalar], Scalar]:
-    """The function `name` for any scalar: math's, NumPy's, its own context (mpmath) or its own method.
+    """Return the function `name` for any scalar.
 
-    NumPy's hands an array of a package like it, such as CuPy, over to that.
+    It calls the function of math, of NumPy or of the scalar's mpmath context, or else the scalar's method. NumPy's
+    function also takes arrays of similar packages, such as CuPy.
     """
-    of_array: Callable[[Scalar], Scalar] = getattr(np, name)
-    of_float: Callable[[Scalar], Scalar] = getattr(math, name, of_array)
+    array_function: Callable[[Scalar], Scalar] = getattr(np, name)
+    float_function: Callable[[Scalar], Scalar] = getattr(math, name, array_function)
 
     def apply(x: Scalar) -> Scalar:
         if isinstance(x, (int, float)) and not isinstance(x, np.floating):
-            return of_float(x)
-        if _of_objects(x):
+            return float_function(x)
+        if _needs_object_arrays(x):
             return np.frompyfunc(apply, 1, 1)(x)
         if isinstance(x, (np.ndarray, np.generic)):
-            return of_array(x)
+            return array_function(x)
         if hasattr(x, "context"):
             return getattr(x.context, name)(x)
-        return getattr(x, name)() if hasattr(x, name) else of_array(x)
+        return getattr(x, name)() if hasattr(x, name) else array_function(x)
 
     apply.__name__ = name
     apply.__doc__ = f"{name}(x) for any scalar."
     return apply
 
 
-def _of_objects(*operands: Scalar) -> bool:
-    """Return whether any operand is an array of traced scalars, or an array beside a traced scalar."""
+def _needs_object_arrays(*operands: Scalar) -> bool:
+    """Return whether NumPy must work on objects: an array of traced scalars, or an array with a traced scalar."""
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
     return bool(arrays) and (any(x.dtype == object for x in arrays) or any(hasattr(x, "select") for x in operands))
 
@@ -60,27 +61,27 @@ sqrt = elementary("sqrt")
 
 
 def minimum(x: Scalar, y: Scalar) -> Scalar:
-    """The smaller of two scalars."""
-    return _own("minimum", np.minimum, x, y)
+    """Return the smaller of two scalars."""
+    return _apply_binary("minimum", np.minimum, x, y)
 
 
 def maximum(x: Scalar, y: Scalar) -> Scalar:
-    """The larger of two scalars."""
-    return _own("maximum", np.maximum, x, y)
+    """Return the larger of two scalars."""
+    return _apply_binary("maximum", np.maximum, x, y)
 
 
-def _own(name: str, otherwise: Callable[[Scalar, Scalar], Scalar], x: Scalar, y: Scalar) -> Scalar:
-    """Apply the method of that name of either traced scalar, or a function to plain numbers."""
-    if _of_objects(x, y):
-        return np.frompyfunc(lambda a, b: _own(name, otherwise, a, b), 2, 1)(x, y)
+def _apply_binary(name: str, otherwise: Callable[[Scalar, Scalar], Scalar], x: Scalar, y: Scalar) -> Scalar:
+    """Call the method `name` of a traced scalar, or the function `otherwise` for plain numbers."""
+    if _needs_object_arrays(x, y):
+        return np.frompyfunc(lambda a, b: _apply_binary(name, otherwise, a, b), 2, 1)(x, y)
     if hasattr(x, name):
         return getattr(x, name)(y)
     return getattr(y, name)(x) if hasattr(y, name) else otherwise(x, y)
 
 
 def select(x: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
-    """`positive` where x is above zero, `otherwise` where it is not."""
-    if _of_objects(x, positive, otherwise):
+    """Return `positive` where x > 0, else `otherwise`."""
+    if _needs_object_arrays(x, positive, otherwise):
         return np.frompyfunc(select, 3, 1)(x, positive, otherwise)
     return (
         x.select(positive, otherwise) if hasattr(x, "select") else np.asarray(np.where(x > 0, positive, otherwise))[()]
@@ -88,7 +89,7 @@ def select(x: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
 
 
 def total(terms: Iterable[Scalar]) -> Scalar:
-    """Their sum, from a structural zero on."""
+    """Return the sum, starting from a structural zero."""
     result: Scalar = 0
     for term in terms:
         result = result + term
@@ -96,12 +97,12 @@ def total(terms: Iterable[Scalar]) -> Scalar:
 
 
 def dot(u: Iterable[Scalar], v: Iterable[Scalar]) -> Scalar:
-    """The product of a row and a column of any length."""
+    """Return the dot product of two vectors of any length."""
     return total(a * b for a, b in zip(u, v, strict=True))
 
 
 class Vector(NamedTuple):
-    """(x, y, z)."""
+    """A vector (x, y, z)."""
 
     x: Scalar
     y: Scalar
@@ -184,16 +185,16 @@ class Symmetric(NamedTuple):
         """The inertia tensor of Euler's tensor, tr(K) 1 - K."""
         return Symmetric(self.yy + self.zz, self.xx + self.zz, self.xx + self.yy, -self.xy, -self.xz, -self.yz)
 
-    def turned_z(self, c: Scalar, s: Scalar) -> Symmetric:
-        """Rot(z) S Rot(z)^T in 8 multiplications and 8 additions."""
+    def rotate_z(self, c: Scalar, s: Scalar) -> Symmetric:
+        """Return Rot(z) S Rot(z)^T, in 8 multiplications and 8 additions."""
         p = s * (self.xx - self.yy) + (c + c) * self.xy
         sp = s * p
         return Symmetric(
             self.xx - sp, self.yy + sp, self.zz, c * p - self.xy, c * self.xz - s * self.yz, s * self.xz + c * self.yz
         )
 
-    def turned_x(self, c: Scalar, s: Scalar) -> Symmetric:
-        """Rot(x) S Rot(x)^T in 8 multiplications and 8 additions."""
+    def rotate_x(self, c: Scalar, s: Scalar) -> Symmetric:
+        """Return Rot(x) S Rot(x)^T, in 8 multiplications and 8 additions."""
         p = s * (self.yy - self.zz) + (c + c) * self.yz
         sp = s * p
         return Symmetric(
@@ -224,7 +225,7 @@ class Matrix(NamedTuple):
         return Vector(*(row.dot(v) for row in self))
 
     def dot(self, m: Matrix) -> Matrix:
-        """The matrix product self m."""
+        """Return the matrix product self m."""
         columns = m.T
         return Matrix(*(Vector(*(row.dot(column) for column in columns)) for row in self))
 
@@ -235,7 +236,7 @@ class Matrix(NamedTuple):
 
 
 for _kind in (Vector, Symmetric, Matrix):
-    _kind.__array_ufunc__ = None  # type: ignore[union-attr]  # a NumPy scalar on the left leaves k * v to __rmul__
+    _kind.__array_ufunc__ = None  # type: ignore[union-attr]  # k * v of a NumPy scalar k calls __rmul__
 
 IDENTITY = Matrix(Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1))
 
@@ -246,24 +247,24 @@ def outer(u: Vector, v: Vector) -> Matrix:
 
 
 def point_inertia(r: Vector) -> Symmetric:
-    """-r~ r~: the inertia of a unit mass at r about the origin."""
+    """Return -r~ r~, the inertia of a unit mass at r about the origin."""
     xx, yy, zz = r.x * r.x, r.y * r.y, r.z * r.z
     return Symmetric(yy + zz, xx + zz, xx + yy, -(r.x * r.y), -(r.x * r.z), -(r.y * r.z))
 
 
-def sweep(s: Vector, p: Vector) -> Symmetric:
-    """-s~ p~ - (s~ p~)^T, the part of the parallel-axis rule that is linear in the first moment p."""
+def cross_inertia(s: Vector, p: Vector) -> Symmetric:
+    """Return -s~ p~ - (s~ p~)^T, the cross term of the parallel-axis theorem for the first moment p."""
     x, y, z = 2 * s.x * p.x, 2 * s.y * p.y, 2 * s.z * p.z
     return Symmetric(y + z, x + z, x + y, -(s.x * p.y + s.y * p.x), -(s.x * p.z + s.z * p.x), -(s.y * p.z + s.z * p.y))
 
 
 def point_euler(r: Vector) -> Symmetric:
-    """r r^T: Euler's tensor of a unit mass at r."""
+    """Return r r^T, Euler's tensor of a unit mass at r."""
     return Symmetric(r.x * r.x, r.y * r.y, r.z * r.z, r.x * r.y, r.x * r.z, r.y * r.z)
 
 
 def acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
-    """wd~ + w~ w~ in 6 multiplications and 9 additions: it takes a body-fixed r to the acceleration of its tip."""
+    """Return wd~ + w~ w~, in 6 multiplications and 9 additions; times a body-fixed r it is the acceleration of r."""
     xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
     xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
     return Matrix(
@@ -274,9 +275,9 @@ def acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
 
 
 def euler_moment(tensor: Matrix, euler: Symmetric) -> Vector:
-    """The vector of T - T^T, T = tensor @ euler (Mata eq. 10): equal to I wd + w x I w, in 15 multiplications.
+    """Return I wd + w x I w as the vector of T - T^T, T = tensor @ euler (Mata eq. 10), in 15 multiplications.
 
-    Each product of inertia meets a difference of two diagonal entries of the tensor, which saves three products.
+    Each product of inertia multiplies a difference of two diagonal entries of the tensor, which saves three products.
     """
     (x, y, z), j = tensor, euler
     return Vector(
@@ -287,25 +288,25 @@ def euler_moment(tensor: Matrix, euler: Symmetric) -> Vector:
 
 
 def structural(x: Scalar, value: int) -> bool:
-    """Return whether a scalar is this integer, known before anything runs."""
+    """Return whether a scalar is a structural constant, the Python integer `value`."""
     return isinstance(x, int) and x == value
 
 
 def vanishes(x: Scalar) -> bool:
-    """Return whether a scalar is a number and zero; a traced expression is not known yet."""
+    """Return whether a scalar is the number zero; False for traced expressions."""
     return not hasattr(x, "select") and bool(x == 0)
 
 
-def turned_z(v: Vector, c: Scalar, s: Scalar) -> Vector:
-    """Rot(z) v; v itself where nothing turns."""
+def rotate_z(v: Vector, c: Scalar, s: Scalar) -> Vector:
+    """Return Rot(z) v; v itself if the angle is a structural zero."""
     return v if structural(s, 0) and structural(c, 1) else Vector(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
 
 
 class Rotation:
     """The rotation of a joint, R = S Rot(z, gamma) Rot(x, alpha) Rot(z, theta), as plane rotations.
 
-    R @ v takes a vector from the frame of a link to that of its parent, R.T @ v takes it back. With gamma = 0 and no S,
-    as everywhere but at branches and beyond ball joints, it is that of a DH row: 8 multiplications, 4 additions.
+    R @ v takes a vector from the frame of a link to that of its parent, R.T @ v takes it back. A DH row has gamma = 0
+    and no S (`placement`): 8 multiplications, 4 additions. Links at branches and after ball joints have both.
     """
 
     __slots__ = ("ca", "cg", "ct", "placement", "sa", "sg", "st")
@@ -325,7 +326,7 @@ class Rotation:
     def __matmul__(self, v: Vector) -> Vector:
         u = self.st * v.x + self.ct * v.y
         v = Vector(self.ct * v.x - self.st * v.y, self.ca * u - self.sa * v.z, self.sa * u + self.ca * v.z)
-        v = turned_z(v, self.cg, self.sg)
+        v = rotate_z(v, self.cg, self.sg)
         return v if self.placement is None else self.placement @ v
 
     @property
@@ -337,48 +338,48 @@ class Rotation:
         ca, sa, ct, st = self.ca, self.sa, self.ct, self.st
         rows = Matrix(Vector(ct, -st, 0), Vector(ca * st, ca * ct, -sa), Vector(sa * st, sa * ct, ca))
         if not (structural(self.sg, 0) and structural(self.cg, 1)):
-            rows = Matrix(*(turned_z(column, self.cg, self.sg) for column in rows.T)).T
+            rows = Matrix(*(rotate_z(column, self.cg, self.sg) for column in rows.T)).T
         return rows if self.placement is None else self.placement.dot(rows)
 
     @property
     def axis_in_child(self) -> Vector:
-        """R^T z: the axis of the parent's joint, seen from this frame."""
+        """R^T z: the axis of the parent's joint in this frame."""
         if self.placement is not None:
             return self.T @ Z
         return Vector(self.sa * self.st, self.sa * self.ct, self.ca)
 
-    def similar(self, s: Symmetric) -> Symmetric:
-        """R S R^T in 16 multiplications and 16 additions."""
-        s = s.turned_z(self.ct, self.st).turned_x(self.ca, self.sa)
+    def rotate(self, s: Symmetric) -> Symmetric:
+        """Return R S R^T, in 16 multiplications and 16 additions."""
+        s = s.rotate_z(self.ct, self.st).rotate_x(self.ca, self.sa)
         if not (structural(self.sg, 0) and structural(self.cg, 1)):
-            s = s.turned_z(self.cg, self.sg)
-        return s if self.placement is None else similar(self.placement, s)
+            s = s.rotate_z(self.cg, self.sg)
+        return s if self.placement is None else rotate(self.placement, s)
 
 
 class InverseRotation:
     """R^T for the rotation R of a joint."""
 
-    __slots__ = ("of",)
+    __slots__ = ("rotation",)
 
-    def __init__(self, of: Rotation) -> None:
-        self.of = of
+    def __init__(self, rotation: Rotation) -> None:
+        self.rotation = rotation
 
     def __matmul__(self, v: Vector) -> Vector:
-        r = self.of
-        v = turned_z(v if r.placement is None else r.placement.T @ v, r.cg, -r.sg)
+        r = self.rotation
+        v = rotate_z(v if r.placement is None else r.placement.T @ v, r.cg, -r.sg)
         y = r.ca * v.y + r.sa * v.z
         return Vector(r.ct * v.x + r.st * y, r.ct * y - r.st * v.x, r.ca * v.z - r.sa * v.y)
 
 
-def similar(R: Matrix, s: Symmetric) -> Symmetric:
-    """R S R^T for any R."""
+def rotate(R: Matrix, s: Symmetric) -> Symmetric:
+    """Return R S R^T for any R."""
     half = Matrix(*(s @ row for row in R))
     (x, y, z), (hx, hy, hz) = R, half
     return Symmetric(x.dot(hx), y.dot(hy), z.dot(hz), x.dot(hy), x.dot(hz), y.dot(hz))
 
 
 def from_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Matrix:
-    """The rotation matrix of a unit quaternion, in 9 products and 12 sums after three doublings."""
+    """Return the rotation matrix of a unit quaternion, in 9 multiplications and 15 additions."""
     x2, y2, z2 = x + x, y + y, z + z
     xx, yy, zz = x * x2, y * y2, z * z2
     xy, xz, yz = x * y2, x * z2, y * z2

@@ -30,9 +30,9 @@ from armwright.algebra import (
     Vector,
     cos,
     point_inertia,
+    rotate_z,
     sin,
     structural,
-    turned_z,
 )
 from armwright.errors import InputError
 
@@ -101,7 +101,7 @@ class Joint:
     def offset(self, q: Scalar) -> Vector:
         """Return s, from the origin of the parent's frame to that of the link, in the parent's frame."""
         d = self.extension(q)
-        s = turned_z(Vector(self.a, self.y - self.sa * d, self.z + self.ca * d), self.cg, self.sg)
+        s = rotate_z(Vector(self.a, self.y - self.sa * d, self.z + self.ca * d), self.cg, self.sg)
         return s if self.placement is None else self.placement.position + self.placement.rotation @ s
 
     def offset_in_child(self, q: Scalar, rotation: Rotation) -> Vector:

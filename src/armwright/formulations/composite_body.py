@@ -12,7 +12,7 @@ That takes 601 operations for six joints where method 3 takes 934, counted alike
 from itertools import pairwise
 from typing import NamedTuple
 
-from armwright.algebra import Scalar, Symmetric, Vector, Z, point_inertia, similar, structural, sweep, turned_z
+from armwright.algebra import Scalar, Symmetric, Vector, Z, cross_inertia, point_inertia, rotate, rotate_z, structural
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.spatial import Pair, Screw, screw
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
@@ -63,12 +63,12 @@ def to_parent(body: CompositeBody, X: Screw) -> CompositeBody:
     grown = d * (h.z + z)
     J = Symmetric(J.xx + grown, J.yy + grown, J.zz, J.xy, J.xz - d * h.x, J.yz - d * h.y)
     h = Vector(R.ct * h.x - R.st * h.y, R.st * h.x + R.ct * h.y, z)
-    J = J.turned_z(R.ct, R.st)
+    J = J.rotate_z(R.ct, R.st)
     x = h.x + m * a
     grown = a * (h.x + x)
     J = Symmetric(J.xx, J.yy + grown, J.zz + grown, J.xy - a * h.y, J.xz - a * h.z, J.yz)
     h = Vector(x, R.ca * h.y - R.sa * h.z, R.sa * h.y + R.ca * h.z)
-    return _onward(CompositeBody(m, h, J.turned_x(R.ca, R.sa)), X)
+    return _onward(CompositeBody(m, h, J.rotate_x(R.ca, R.sa)), X)
 
 
 def _onward(body: CompositeBody, X: Screw) -> CompositeBody:
@@ -76,13 +76,13 @@ def _onward(body: CompositeBody, X: Screw) -> CompositeBody:
     (m, h, J), R = body, X.R
     if not (structural(X.y, 0) and structural(X.z, 0)):
         r = Vector(0, X.y, X.z)
-        J = J + sweep(r, h) + point_inertia(r) * m
+        J = J + cross_inertia(r, h) + point_inertia(r) * m
         h = h + r * m
     if not (structural(R.sg, 0) and structural(R.cg, 1)):
-        h, J = turned_z(h, R.cg, R.sg), J.turned_z(R.cg, R.sg)
+        h, J = rotate_z(h, R.cg, R.sg), J.rotate_z(R.cg, R.sg)
     if X.placement is not None:
         S, p = X.placement.rotation, X.placement.position
-        h, J = S @ h, similar(S, J)
-        J = J + sweep(p, h) + point_inertia(p) * m
+        h, J = S @ h, rotate(S, J)
+        J = J + cross_inertia(p, h) + point_inertia(p) * m
         h = h + p * m
     return CompositeBody(m, h, J)

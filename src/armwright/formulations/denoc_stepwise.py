@@ -105,13 +105,13 @@ def mass_matrix(joint: Joint, link: AnyLink, q: Scalar) -> Inertia:
     further = b * (2 * h.z + m * b)
     moved = Symmetric(J.xx + further, J.yy + further, J.zz, J.xy, J.xz - b * h.x, J.yz - b * h.y)
     moment = Vector(R.ct * h.x - R.st * h.y, R.st * h.x + R.ct * h.y, h.z + m * b)
-    return rigid(MomentLink(m, moment, moved.turned_z(R.ct, R.st)))
+    return rigid(MomentLink(m, moment, moved.rotate_z(R.ct, R.st)))
 
 
 def articulated(M: Inertia, M_bar: Inertia, crossing: FrameChange) -> Inertia:
     """Step 5: M + A^T M- A, all blocks moved to O_i in frame i+1, then turned: what is zero there stays so."""
     moved = M_bar.moved(crossing.a_beyond)
-    return M.plus(moved.turned_x(crossing.ca, crossing.sa).turned_z(crossing.ct, crossing.st))
+    return M.plus(moved.rotate_x(crossing.ca, crossing.sa).rotate_z(crossing.ct, crossing.st))
 
 
 def without_joint(M: Inertia, column: Pair, psi: Pair) -> Inertia:

@@ -18,7 +18,7 @@ R_j.
 
 from typing import NamedTuple
 
-from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, euler_moment, point_inertia, sweep
+from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, cross_inertia, euler_moment, point_inertia
 from armwright.formulations.parts.link_motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
@@ -87,7 +87,7 @@ def _composite(
         if inner >= 0:
             carried = R[i] @ phi[i]
             phi[inner] = phi[inner] + carried
-            psi[inner] = psi[inner] + sweep(s[i], carried) + R[i].similar(psi[i])
+            psi[inner] = psi[inner] + cross_inertia(s[i], carried) + R[i].rotate(psi[i])
     return phi, psi
 
 

@@ -52,7 +52,7 @@ def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
 def _composite(outer: list[Composite], link: Link, R: Rotation, s: Vector) -> tuple[list[Composite], Composite]:
     """Return a link and everything outwards as one body: in the parent's frame, and in its own."""
     body = reduce(_joined, outer, Composite(link.mass, link.com, link.inertia))
-    return [Composite(body.M, s + R @ body.c, R.similar(body.E))], body
+    return [Composite(body.M, s + R @ body.c, R.rotate(body.E))], body
 
 
 def _joined(one: Composite, other: Composite) -> Composite:

@@ -81,7 +81,7 @@ def _in_link_frame(body: Link, frame: tuple[float, float]) -> Link:
     c, s = cos_sin(frame[0])
     com = body.com
     turned = Vector(com.x + frame[1], c * com.y - s * com.z, s * com.y + c * com.z)
-    return Link(body.mass, turned, body.inertia.turned_x(c, s))
+    return Link(body.mass, turned, body.inertia.rotate_x(c, s))
 
 
 def _point_masses(row: Reader) -> list[Link]:

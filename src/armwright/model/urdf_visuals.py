@@ -120,7 +120,7 @@ def _angles(origin: xml.Element) -> Array:
 
 def _quaternion(origin: xml.Element) -> Array:
     """Return the rotation of quat_xyzw, an attribute of URDF 1.2."""
-    from armwright.model.mjcf.pose import rotation  # noqa: PLC0415  (MJCF is written with what is here)
+    from armwright.model.mjcf.pose import rotation_matrix  # noqa: PLC0415  (MJCF is written with what is here)
 
     if "rpy" in origin.attributes:
         origin.fail("both rpy and quat_xyzw; expected one of them")
@@ -128,4 +128,4 @@ def _quaternion(origin: xml.Element) -> Array:
     length = math.hypot(x, y, z, w)
     if abs(length - 1) > 1e-6:
         origin.fail(f"quat_xyzw has the length {length:.9g}; expected a unit quaternion: divide it by its length")
-    return rotation(np.array([w, x, y, z]))
+    return rotation_matrix(np.array([w, x, y, z]))

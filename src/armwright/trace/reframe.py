@@ -112,7 +112,7 @@ def _turned(mechanism: Mechanism, i: int) -> Mechanism:
     c, s = h.x / size, h.y / size
     joints, links = list(mechanism.joints), list(mechanism.links)
     joints[i] = replace(joint, theta=joint.theta + math.atan2(h.y, h.x))
-    links[i] = MomentLink(link.mass, Vector(size, 0, h.z), J.turned_z(c, -s))
+    links[i] = MomentLink(link.mass, Vector(size, 0, h.z), J.rotate_z(c, -s))
     if i == mechanism.tip:
         back = Matrix(Vector(c, s, 0), Vector(-s, c, 0), Vector(0, 0, 1))
         tool = Pose(back.dot(tool.rotation), back @ tool.position)

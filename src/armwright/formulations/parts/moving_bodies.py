@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from armwright.algebra import ZERO, Scalar, Symmetric, Vector, Z, sweep
+from armwright.algebra import ZERO, Scalar, Symmetric, Vector, Z, cross_inertia
 from armwright.formulations.composite_body import CompositeBody, to_parent
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.spatial import Pair, Screw, axis, screw
@@ -134,7 +134,7 @@ def _composite(outer: MovingBody | None, link: AnyLink, v: RelativeVelocity) -> 
     body, R = to_parent(whole.body, v.X), v.X.R
     p, s = R @ whole.p, v.s
     l = R @ whole.l + s.cross(p) + body.h.cross(v.V)  # noqa: E741
-    Jd = R.similar(whole.Jd) + sweep(s, p) + sweep(body.h, v.V)
+    Jd = R.rotate(whole.Jd) + cross_inertia(s, p) + cross_inertia(body.h, v.V)
     return MovingBody(body, p + v.V * body.m, l, Jd), whole
 
 

@@ -12,7 +12,7 @@ transform; none of these is computed if it is known to be the identity.
 
 from typing import NamedTuple
 
-from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector, Z, similar, structural, turned_z
+from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector, Z, rotate, rotate_z, structural
 from armwright.mechanism import AnyLink, Joint, Pose
 
 
@@ -55,16 +55,16 @@ class Inertia(NamedTuple):
     def plus(self, other: "Inertia") -> "Inertia":
         return Inertia(self.A + other.A, self.B + other.B, self.C + other.C)
 
-    def turned_z(self, c: Scalar, s: Scalar) -> "Inertia":
+    def rotate_z(self, c: Scalar, s: Scalar) -> "Inertia":
         """In axes from which these are turned about z."""
-        return Inertia(self.A.turned_z(c, s), _matrix_turned_z(self.B, c, s), self.C.turned_z(c, s))
+        return Inertia(self.A.rotate_z(c, s), _rotate_matrix_z(self.B, c, s), self.C.rotate_z(c, s))
 
-    def turned_x(self, c: Scalar, s: Scalar) -> "Inertia":
-        return Inertia(self.A.turned_x(c, s), _matrix_turned_x(self.B, c, s), self.C.turned_x(c, s))
+    def rotate_x(self, c: Scalar, s: Scalar) -> "Inertia":
+        return Inertia(self.A.rotate_x(c, s), _rotate_matrix_x(self.B, c, s), self.C.rotate_x(c, s))
 
     def turned(self, R: Matrix) -> "Inertia":
         """In axes from which these are turned by any R."""
-        return Inertia(similar(R, self.A), R.dot(self.B).dot(R.T), similar(R, self.C))
+        return Inertia(rotate(R, self.A), R.dot(self.B).dot(R.T), rotate(R, self.C))
 
     def moved(self, s: Vector) -> "Inertia":
         """About a point from which the origin is s away: B - A s~, C + s~ B + (s~ B)^T - s~ A s~."""
@@ -151,24 +151,24 @@ class Screw(NamedTuple):
         v, w = t
         if placement is not None:
             v, w = placement.rotation.T @ (v + w.cross(placement.position)), placement.rotation.T @ w
-        v, w = turned_z(v, R.cg, -R.sg), turned_z(w, R.cg, -R.sg)
+        v, w = rotate_z(v, R.cg, -R.sg), rotate_z(w, R.cg, -R.sg)
         if not (structural(y, 0) and structural(z, 0)):
             v = v + w.cross(Vector(0, y, z))
         v = Vector(v.x, v.y + a * w.z, v.z - a * w.y)
         v, w = _turned_x(v, R.ca, -R.sa), _turned_x(w, R.ca, -R.sa)
         v = Vector(v.x + d * w.y, v.y - d * w.x, v.z)
-        return Pair(turned_z(v, R.ct, -R.st), turned_z(w, R.ct, -R.st))
+        return Pair(rotate_z(v, R.ct, -R.st), rotate_z(w, R.ct, -R.st))
 
     def wrench_to_parent(self, x: Pair) -> Pair:
         R, a, d, y, z, placement = self
         f, n = x
         n = Vector(n.x - d * f.y, n.y + d * f.x, n.z)
-        f, n = turned_z(f, R.ct, R.st), turned_z(n, R.ct, R.st)
+        f, n = rotate_z(f, R.ct, R.st), rotate_z(n, R.ct, R.st)
         n = Vector(n.x, n.y - a * f.z, n.z + a * f.y)
         f, n = _turned_x(f, R.ca, R.sa), _turned_x(n, R.ca, R.sa)
         if not (structural(y, 0) and structural(z, 0)):
             n = n + Vector(0, y, z).cross(f)
-        f, n = turned_z(f, R.cg, R.sg), turned_z(n, R.cg, R.sg)
+        f, n = rotate_z(f, R.cg, R.sg), rotate_z(n, R.cg, R.sg)
         if placement is not None:
             f, n = placement.rotation @ f, placement.rotation @ n
             n = n + placement.position.cross(f)
@@ -176,11 +176,11 @@ class Screw(NamedTuple):
 
     def inertia_to_parent(self, M: Inertia) -> Inertia:
         R, a, d, y, z, placement = self
-        M = _shifted_x(_shifted_z(M, d).turned_z(R.ct, R.st), a).turned_x(R.ca, R.sa)
+        M = _shifted_x(_shifted_z(M, d).rotate_z(R.ct, R.st), a).rotate_x(R.ca, R.sa)
         if not (structural(y, 0) and structural(z, 0)):
             M = M.moved(Vector(0, y, z))
         if not (structural(R.sg, 0) and structural(R.cg, 1)):
-            M = M.turned_z(R.cg, R.sg)
+            M = M.rotate_z(R.cg, R.sg)
         return M if placement is None else M.turned(placement.rotation).moved(placement.position)
 
 
@@ -193,7 +193,7 @@ def _turned_x(v: Vector, c: Scalar, s: Scalar) -> Vector:
     return Vector(v.x, c * v.y - s * v.z, s * v.y + c * v.z)
 
 
-def _matrix_turned_z(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
+def _rotate_matrix_z(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
     """Rot(z) B Rot(z)^T, as a change of B: entries of very different size keep their digits."""
     x, y, z = B
     g, h = x.x - y.y, x.y + y.x
@@ -205,7 +205,7 @@ def _matrix_turned_z(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
     )
 
 
-def _matrix_turned_x(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
+def _rotate_matrix_x(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
     x, y, z = B
     g, h = y.y - z.z, y.z + z.y
     sp, sm = s * (s * g + c * h), s * (c * g - s * h)

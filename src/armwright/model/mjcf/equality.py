@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from numpy.polynomial import Polynomial
 
 from armwright.model.mjcf.elimination import Contradiction, Elimination, Following
-from armwright.model.mjcf.pose import moved, transform
+from armwright.model.mjcf.pose import transform, translation
 from armwright.model.mjcf.tendons import joint_factors
 from armwright.model.tree import TreeLoop
 
@@ -142,7 +142,11 @@ def loops(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterator[TreeLo
             poses = [transform(m.site_pos[k], m.site_quat[k]) for k in ids]
         else:
             bodies = list(ids)
-            poses = [transform(data[3:6], data[6:10]), moved(data[:3])] if weld else [moved(data[:3]), moved(data[3:6])]
+            first, second = data[:3], data[3:6]
+            poses = [
+                transform(second, data[6:10]) if weld else translation(first),
+                translation(first if weld else second),
+            ]
         names = body_names[bodies[0]], body_names[bodies[1]]
         whole = bool(weld and data[10])
         yield TreeLoop(m.equality(i).name or f"{names[0]}-{names[1]}", whole, names, (poses[0], poses[1]))

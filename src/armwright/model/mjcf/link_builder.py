@@ -20,7 +20,7 @@ from armwright.manifold import rotation_between
 from armwright.model.mimic import Mimic
 from armwright.model.mjcf.actuators import JointActuation
 from armwright.model.mjcf.equality import couplings
-from armwright.model.mjcf.pose import moved, rotation, transform
+from armwright.model.mjcf.pose import rotation_matrix, transform, translation
 from armwright.model.records import LinkModel
 from armwright.model.transforms import ZERO_TENSOR, Tensor, tensor, tensor_entries, triple
 from armwright.model.tree import MULTI_FREEDOM_KINDS, TreeJoint
@@ -64,26 +64,26 @@ class LinkBuilder:
             name, body = m.site(i).name, int(m.site_bodyid[i])
             if name:
                 name = self._fresh(name if name not in self.links else f"{name}_site", self.links)
-                T = moved(-self.shifts[body]) @ transform(m.site_pos[i], m.site_quat[i])
+                T = translation(-self.shifts[body]) @ transform(m.site_pos[i], m.site_quat[i])
                 self.links[name] = LinkModel(name, 0.0, (0.0, 0.0, 0.0), ZERO_TENSOR)
                 self._weld(self.names[body], name, T)
 
     @property
     def origins(self) -> dict[str, Array]:
         """The frames of the bodies, in those of their links."""
-        return {name: moved(-shift) for name, shift in zip(self.names, self.shifts, strict=True) if shift.any()}
+        return {name: translation(-shift) for name, shift in zip(self.names, self.shifts, strict=True) if shift.any()}
 
     def show(self, visuals: Mapping[int, list[Visual]]) -> None:
         """Put shapes, given in the frames of their bodies, on the links."""
         for i, on_body in visuals.items():
-            name, T = self.names[i], moved(-self.shifts[i])
+            name, T = self.names[i], translation(-self.shifts[i])
             self.links[name] = replace(self.links[name], visuals=tuple(visual.moved(T) for visual in on_body))
 
     def _body(self, i: int) -> None:
         m = self.model
         name = self._fresh(m.body(i).name or f"body{i}", self.links)
         above = int(m.body_parentid[i])
-        parent, before = self.names[above], moved(-self.shifts[above]) @ transform(m.body_pos[i], m.body_quat[i])
+        parent, before = self.names[above], translation(-self.shifts[above]) @ transform(m.body_pos[i], m.body_quat[i])
         first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
         shift: Array = np.zeros(3)
         for j in range(first, first + count):
@@ -92,8 +92,8 @@ class LinkBuilder:
             shift = np.array(m.jnt_pos[j]) if kind in ("revolute", "ball") else np.zeros(3)
             before = np.eye(4) if kind == "floating" else before
             self.links[child] = LinkModel(child, 0.0, (0.0, 0.0, 0.0), ZERO_TENSOR)
-            self.joints.append(self._joint(j, parent, child, before @ moved(shift)))
-            parent, before = child, moved(-shift)
+            self.joints.append(self._joint(j, parent, child, before @ translation(shift)))
+            parent, before = child, translation(-shift)
         self.links[name] = self._link(i, name, shift)
         if not count:
             self._weld(parent, name, before)
@@ -102,7 +102,7 @@ class LinkBuilder:
 
     def _link(self, i: int, name: str, shift: Array) -> LinkModel:
         m = self.model
-        R = rotation(m.body_iquat[i])
+        R = rotation_matrix(m.body_iquat[i])
         com = triple(m.body_ipos[i] - shift)
         carried = float(m.body_mass[i] * m.body_gravcomp[i]) if self.compensated[i] else 0.0
         there = com if carried else (0.0, 0.0, 0.0)

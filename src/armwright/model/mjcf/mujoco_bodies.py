@@ -13,7 +13,7 @@ from armwright.manifold import quaternion_of
 from armwright.mechanism import FREEDOMS_OF_KIND
 from armwright.model.description import Description
 from armwright.model.frame_change import zero_placement
-from armwright.model.mjcf.pose import rotation
+from armwright.model.mjcf.pose import rotation_matrix
 from armwright.model.records import JointModel
 from armwright.model.xml_writer import unique_names
 
@@ -79,7 +79,7 @@ def _on_ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> Mj
         rest = np.eye(4)
         if last.sprung:  # which MuJoCo has where the body is drawn
             turn = quaternion_of(Vector(*(joint.spring_rest for joint in freedoms[3:])))
-            rest[:3, :3], rest[:3, 3] = rotation(np.roll(turn, 1)), [joint.spring_rest for joint in freedoms[:3]]
+            rest[:3, :3], rest[:3, 3] = rotation_matrix(np.roll(turn, 1)), [joint.spring_rest for joint in freedoms[:3]]
         return MjcfBody(rest, (replace(ball, type="free"),))
     if last.sprung and any(joint.spring_rest for joint in freedoms[len(slides) :]):
         raise ModelError(

@@ -1,4 +1,4 @@
-"""Quaternions w x y z, transforms and principal axes."""
+"""Rotation matrices, quaternions (w, x, y, z), transforms and principal axes of MJCF files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from armwright.algebra import Array
 from armwright.model.transforms import Tensor
 
 
-def rotation(quaternion: Array) -> Array:
-    """Return the rotation of a quaternion w x y z, exact at right angles."""
+def rotation_matrix(quaternion: Array) -> Array:
+    """Return the rotation matrix of a quaternion (w, x, y, z); right angles are exact."""
     w, x, y, z = (quaternion / np.linalg.norm(quaternion)).tolist()
     R = np.array(
         [
@@ -18,30 +18,30 @@ def rotation(quaternion: Array) -> Array:
             [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
         ]
     )
-    whole = np.round(R)
-    exact: Array = np.where(np.abs(R - whole) < 1e-15, whole + 0.0, R)
+    rounded = np.round(R)
+    exact: Array = np.where(np.abs(R - rounded) < 1e-15, rounded + 0.0, R)
     return exact
 
 
 def transform(position: Array, quaternion: Array) -> Array:
-    """Return the transform of a position and a quaternion."""
+    """Return the 4x4 transform of a position and a quaternion."""
     T = np.eye(4)
-    T[:3, :3], T[:3, 3] = rotation(quaternion), position
+    T[:3, :3], T[:3, 3] = rotation_matrix(quaternion), position
     return T
 
 
-def moved(by: Array) -> Array:
-    """Return a translation."""
+def translation(offset: Array) -> Array:
+    """Return the 4x4 transform of a translation."""
     T = np.eye(4)
-    T[:3, 3] = by
+    T[:3, 3] = offset
     return T
 
 
-def principal(inertia: Tensor) -> tuple[Array, Array]:
-    """Return the principal moments, smallest first, and the rotation to their axes.
+def principal_axes(inertia: Tensor) -> tuple[Array, Array]:
+    """Return the principal moments in ascending order, and the rotation matrix whose columns are their axes.
 
-    Rounding errors of a body without extent along an axis are removed: moments just below zero are zero, and the
-    largest is at most the sum of the others if it is just above it.
+    Rounding errors are removed: a moment just below zero becomes zero, and a largest moment just above the sum of the
+    others becomes that sum.
     """
     tensor = np.array(inertia, dtype=float)
     if not np.any(tensor - np.diag(np.diag(tensor))):
@@ -49,16 +49,16 @@ def principal(inertia: Tensor) -> tuple[Array, Array]:
         moments, axes = np.diag(tensor)[order], np.eye(3)[:, order]
     else:
         moments, axes = np.linalg.eigh(tensor)
-    dust = 1e-14 * np.abs(moments).max()
-    moments = np.where(np.abs(moments) <= dust, 0.0, moments)
-    most = moments[0] + moments[1]
-    if most < moments[2] <= most + dust:
-        moments[2] = most
+    rounding = 1e-14 * np.abs(moments).max()
+    moments = np.where(np.abs(moments) <= rounding, 0.0, moments)
+    limit = moments[0] + moments[1]
+    if limit < moments[2] <= limit + rounding:
+        moments[2] = limit
     return moments, axes * np.sign(np.linalg.det(axes))
 
 
 def quaternion(R: Array) -> Array:
-    """Return w x y z of a rotation; the largest of the four is computed first."""
+    """Return the unit quaternion (w, x, y, z) of a rotation matrix, computed from its largest entry."""
     trace = np.trace(R)
     squares = np.array([trace, *(2 * np.diag(R) - trace)])
     i = int(np.argmax(squares))

@@ -20,7 +20,7 @@ from armwright.model.meshes import MeshFolders
 from armwright.model.mjcf.model_files import Document, attachment_assets
 from armwright.model.mjcf.mujoco_engine import parsed, refusals, sentence
 from armwright.model.mjcf.numbered_xml import NumberedXml
-from armwright.model.mjcf.pose import rotation, transform
+from armwright.model.mjcf.pose import rotation_matrix, transform
 from armwright.model.mjcf.strip import mesh_name
 from armwright.model.refusal import OutsideFolder
 from armwright.model.transforms import Triple, triple
@@ -185,7 +185,7 @@ def _asset(mesh: Any, files: dict[str, str]) -> _Asset | None:
     """
     if mesh.name not in files:
         return None
-    scale, R = np.array(mesh.scale), rotation(np.array(mesh.refquat))
+    scale, R = np.array(mesh.scale), rotation_matrix(np.array(mesh.refquat))
     T = np.eye(4)
     if np.array_equal(R, np.eye(3)) or np.ptp(scale) == 0:
         T[:3, :3] = R.T

@@ -42,7 +42,7 @@ from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning
 from armwright.model.description import Description
 from armwright.model.mjcf.mujoco_bodies import MjcfBody, MjcfJoint, mjcf_bodies
-from armwright.model.mjcf.pose import principal, quaternion
+from armwright.model.mjcf.pose import principal_axes, quaternion
 from armwright.model.records import JointModel, LinkModel
 from armwright.model.transforms import ZERO_TENSOR, Tensor, Triple
 from armwright.model.visual import MUJOCO_SIZE_FACTORS, Mesh, Solid, Visual, shape_lengths
@@ -88,7 +88,8 @@ def mjcf_text(robot: Description) -> str:
     _sites(robot, bodies, unused_name("tool", names))
     _add_couplings(root, placed)
     _add_loops(root, robot, bodies)
-    if refused := [names[i] for i in range(len(robot.links)) if _unphysical(principal(_physical_tensor(robot, i))[0])]:
+    moments = (principal_axes(_physical_tensor(robot, i))[0] for i in range(len(robot.links)))
+    if refused := [name for name, x in zip(names, moments, strict=False) if _unphysical(x)]:
         warnings.warn(
             f"{robot.name}: MuJoCo refuses this file, as no body has the tensor of {', '.join(refused)}",
             ModelWarning,
@@ -167,7 +168,7 @@ def _physical_tensor(robot: Description, i: int) -> Tensor:
     inertia, joint = robot.links[i].inertia, robot.rows[robot.link_rows[i]]
     zz = inertia[2][2]
     turns = robot.parents[i] < 0 and not (joint.kind or joint.prismatic)
-    if not turns or zz < 0 or not _unphysical(principal(inertia)[0]):
+    if not turns or zz < 0 or not _unphysical(principal_axes(inertia)[0]):
         return inertia
     return (zz, 0.0, 0.0), (0.0, zz, 0.0), (0.0, 0.0, zz)
 
@@ -217,7 +218,7 @@ def _drive(element: ET.Element, joint: JointModel) -> None:
 
 def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> None:
     """Add principal moments and axes, which lose less than MuJoCo's computation of them."""
-    moments, axes = principal(inertia)
+    moments, axes = principal_axes(inertia)
     if _unphysical(moments):
         body.append(ET.Comment(f" no body has the principal moments {_numbers(moments)}: MuJoCo refuses them "))
     ET.SubElement(
@@ -272,7 +273,7 @@ def _sizes(shape: Solid) -> tuple[str, list[float]]:
 
 
 def _smallest_inertia(link: LinkModel) -> float:
-    return min(float(link.mass), float(principal(link.inertia)[0][0]))
+    return min(float(link.mass), float(principal_axes(link.inertia)[0][0]))
 
 
 def _numbers(values: ArrayLike) -> str:
