@@ -143,8 +143,3 @@ def test_a_winding_is_allowed_to_be_warmer_than_the_data_sheet_alone() -> None:
         sizing.Motor(**made, max_temperature=20.0)
     assert sizing.Motor(**made, max_temperature=20.001).warms
     assert DATA_SHEET_TEMPERATURE == 20.0
-
-
-def test_lever_is_a_deprecated_name() -> None:
-    with pytest.warns(DeprecationWarning, match="use sizing.CylinderLever"):
-        assert sizing.Lever is sizing.CylinderLever

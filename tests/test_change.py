@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError, ModelError, ModelWarning, UnknownNameError
-from armwright.model.description import FORMER_NAMES
 from armwright.model.followers import split_followers
 from armwright.model.mimic import Mimic
 from armwright.model.records import Payload
@@ -187,16 +186,3 @@ def test_arrays_are_taken_as_inertia_and_nothing_else() -> None:
     assert link.inertia == ((1, 0, 0), (0, 2, 0), (0, 0, 3)) and hash(link)
     with pytest.raises(ModelError, match="expected 3 rows of 3 numbers"):
         replace(link, inertia=(1.0, 2.0, 3.0))
-
-
-def test_former_names_work_with_a_warning() -> None:
-    arm = aw.load("puma560")
-    for old, new in FORMER_NAMES.items():
-        with pytest.warns(DeprecationWarning, match=f"Robot.{old} goes in 0.4; use Robot.{new}"):
-            found = getattr(arm, old)
-        assert found == getattr(arm, new)
-    with pytest.raises(AttributeError, match="no attribute 'handy'"):
-        _ = arm.handy
-    with pytest.warns(DeprecationWarning, match="use combined"):
-        both = Payload(1.0).beside(Payload(2.0))
-    assert both == Payload(1.0).combined(Payload(2.0)) and both.mass == 3.0

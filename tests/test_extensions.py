@@ -161,12 +161,6 @@ def test_every_law_of_armwright_has_words_and_its_row_in_the_documents() -> None
         assert f"| `{name}({arguments})` | {entry.about} |" in document
 
 
-def test_way_to_is_deprecated() -> None:
-    moment = torque.Moment(0.0, START, [0.0, 0.0], ARM.mechanism())
-    with pytest.warns(DeprecationWarning, match="use displacement_to"):
-        assert moment.way_to([0.5, 0.5]) == moment.displacement_to([0.5, 0.5])
-
-
 # Integrators
 
 

@@ -853,10 +853,3 @@ def test_backlash_adds_half_of_itself_to_the_twist_of_a_gearbox() -> None:
     chosen = actuator_set(2.0, [sizing.Actuator(motor, gear)], [load], Requirements()).joints[0]
     assert chosen.twist is not None
     np.testing.assert_allclose(chosen.twist, [0.0065, 0.011, 0.0075], rtol=1e-14)
-
-
-def test_deprecated_names_of_sizing_warn_and_work() -> None:
-    with pytest.warns(DeprecationWarning, match=r"sizing\.request will be removed in 0\.4; use sizing\.sizing_file"):
-        assert sizing.request is sizing.sizing_file
-    with pytest.warns(DeprecationWarning, match=r"use sizing\.CylinderLever"):
-        assert sizing.Lever is sizing.CylinderLever

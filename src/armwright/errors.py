@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
+from armwright.former_names import add_former_names
 from armwright.names import shown_lines
 
 __all__ = [
@@ -187,3 +188,6 @@ def _alike(got: object, names: list[str]) -> list[str]:
 
     chosen = sorted(names, key=likeness, reverse=True)[: MAX_LISTED_NAMES // 2]
     return [name for name in names if name in chosen]
+
+
+add_former_names(__name__, MOST_CHOICES="MAX_LISTED_CHOICES", MOST_NAMES="MAX_LISTED_NAMES")

@@ -9,6 +9,7 @@
 | `registry`   | all formulations by problem and name                                                     |
 """
 
+from armwright.former_names import add_former_names
 from armwright.formulations.problem import PROBLEMS, Problem, problem_of
 from armwright.formulations.registry import FORMULATIONS, Formulation, default_for, find_formulation, formulations
 
@@ -22,3 +23,6 @@ __all__ = [
     "formulations",
     "problem_of",
 ]
+
+
+add_former_names(__name__, find="find_formulation")

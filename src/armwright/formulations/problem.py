@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from armwright.errors import InputError, unknown
+from armwright.former_names import add_former_names
 from armwright.formulations import composite_body
 from armwright.formulations.parts import adapters
 from armwright.formulations.quantities import kinematics
@@ -98,6 +99,16 @@ class Problem:
             "parameters": PARAMETERS_PER_LINK * links + PARAMETERS_PER_JOINT * len(mechanism.friction_joints),
         }
         return tuple(named[size] if isinstance(size, str) else size for size in self.shape)
+
+
+add_former_names(
+    Problem,
+    around="adapter",
+    held="constrained",
+    loop="chain_sweep",
+    solves="solves_mass_matrix",
+    unrolled="max_unrolled_joints",
+)
 
 
 _INVERSE = (Candidate("cartesian_tensor", "euler"), Candidate("denoc", "inertia"))

@@ -14,6 +14,7 @@ from typing import Any
 
 from armwright.algebra import Scalar
 from armwright.errors import InputError, unknown
+from armwright.former_names import add_former_names
 from armwright.formulations import (
     articulated_body,
     cartesian_tensor,
@@ -118,6 +119,9 @@ class Formulation:
                 "where a free joint slides; expected another formulation, such as 'traced', or none, to have it chosen"
             )
         return ""
+
+
+add_former_names(Formulation, together="solves_coupled")
 
 
 _LUH = "Luh, Walker, Paul 1980"

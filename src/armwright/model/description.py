@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -11,6 +10,7 @@ import numpy as np
 
 from armwright.algebra import Array, Scalar
 from armwright.errors import InputError, ModelError, listed, unknown
+from armwright.former_names import add_former_names
 from armwright.lazy import cached_property
 from armwright.mechanism import FREEDOMS_OF_KIND, Ball, JointCoupling, Mechanism, leaves, only_leaf, position_entry
 from armwright.model.consistency import check_finite, check_mimics, check_springs, check_tree
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 EARTH_GRAVITY: Triple = (0.0, 0.0, -9.81)
 JOINT_LETTERS = {"ball": "S", "free": "F", "planar": "L", "universal": "U", "cylindrical": "C", "helical": "H"}
 """Letters of the joint types other than revolute and prismatic."""
-
-FORMER_NAMES = {
-    "hand": "tool_frame", "end": "task_frame", "seen_at": "with_task_frame", "freed": "without_couplings",
-    "each_joint": "map_joints", "carriers": "link_rows",
-}  # fmt: skip
-"""Attributes of a description by their deprecated names."""
 
 
 @dataclass(frozen=True)
@@ -105,16 +99,6 @@ class Description:
         for part in (*self.links, *((self.payload,) if self.payload else ())):
             part.__post_init__()
         self.__post_init__()
-
-    if not TYPE_CHECKING:  # for mypy a renamed attribute is an error
-
-        def __getattr__(self, name: str) -> Any:
-            """Return an attribute by its former name, with a DeprecationWarning."""
-            if name not in FORMER_NAMES:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            new = FORMER_NAMES[name]
-            warnings.warn(f"Robot.{name} goes in 0.4; use Robot.{new}", DeprecationWarning, stacklevel=2)
-            return getattr(self, new)
 
     @property
     def n(self) -> int:
@@ -262,6 +246,18 @@ class Description:
     def _floats(self) -> Mechanism:
         """The mechanism in floats, which tracing needs often."""
         return mechanism_of(self, float)
+
+
+add_former_names(
+    Description,
+    hand="tool_frame",
+    end="task_frame",
+    seen_at="with_task_frame",
+    freed="without_couplings",
+    each_joint="map_joints",
+    carriers="link_rows",
+    drives="couplings",
+)
 
 
 AnyDescription = TypeVar("AnyDescription", bound=Description)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from armwright.algebra import Scalar, Vector
+from armwright.former_names import add_former_names
 from armwright.mechanism import Link
 from armwright.model.inertia import checked_tensor
 from armwright.model.mimic import Mimic
@@ -137,11 +137,9 @@ class Payload:
         xx, xy, xz = (triple(row) for row in both.inertia.matrix)
         return Payload(both.mass, triple(both.com), (xx, xy, xz))
 
-    def beside(self, other: Payload) -> Payload:
-        """Return `combined(other)`; a deprecated name."""
-        warnings.warn("Payload.beside goes in 0.4; use combined", DeprecationWarning, stacklevel=2)
-        return self.combined(other)
-
     def body(self, number: Callable[[float], Scalar]) -> Link:
         """Return the rigid body, with every number turned into a scalar."""
         return Link(number(self.mass), Vector(*map(number, self.com)), symmetric(self.inertia, number))
+
+
+add_former_names(Payload, beside="combined")

@@ -5,6 +5,7 @@ find_problems(facts)   applies them to bodies, joints or robots, also to those t
 RULES                  all rules by name, to which `armwright.register("rule", name, Rule(...))` adds
 """
 
+from armwright.former_names import add_former_names
 from armwright.rules.apply import problems
 from armwright.rules.facts import AngleFacts, BodyFacts, JointFacts, RobotFacts
 from armwright.rules.problem import SEVERITIES, Doubt, Problem, Rule, accepted, check_accepted
@@ -28,3 +29,6 @@ __all__ = [
     "problems",
     "without_consequences",
 ]
+
+
+add_former_names(__name__, KINDS="kinds()", SIZED="LENGTH_KINDS", broken="find_problems", fair="without_consequences")

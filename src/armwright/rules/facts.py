@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.former_names import add_former_names
 from armwright.model.transforms import Triple
 from armwright.rules.tensors import TENSOR_SLACK, tensors_agree
 
@@ -75,6 +76,17 @@ class BodyFacts:
         return moments
 
 
+add_former_names(
+    BodyFacts,
+    least="min_size",
+    most="max_size",
+    off="offset",
+    spin="spin_axis",
+    part="weldable",
+    empty="without_inertia",
+)
+
+
 @dataclass(frozen=True)
 class JointFacts:
     """Limits, friction and drive of a joint, None if unknown; `length` is the distance from the joint before.
@@ -92,6 +104,9 @@ class JointFacts:
     length: float = 0.0
     armature: float = 0.0
     smooth: float = 0.0
+
+
+add_former_names(JointFacts, turns="rotary")
 
 
 @dataclass(frozen=True)
@@ -128,3 +143,6 @@ class RobotFacts:
     def reach(self) -> float:
         """Sum of the distances between joints, metres."""
         return sum(joint.length for joint in self.joints)
+
+
+add_former_names(RobotFacts, weighty="massive")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from armwright.errors import unknown
+from armwright.former_names import add_former_names
 from armwright.model.description import Description
 from armwright.names import shown
 
@@ -42,6 +43,9 @@ class Rule:
     doubts: Callable[[Any], Iterable[Doubt]]
     meaning: str = ""
     by_length: bool = False
+
+
+add_former_names(Rule, name="doubts.__name__")
 
 
 class Problem(str):

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from armwright import arrays
 from armwright.algebra import Array, Scalar, dot
 from armwright.errors import ArmwrightError, InputError
+from armwright.former_names import add_former_names
 from armwright.formulations import find_formulation
 from armwright.graph.expression import Comparison, Expr, Graph
 from armwright.integrate import events as python
@@ -346,3 +347,18 @@ def _numbers(name: str, value: ArrayLike) -> tuple[Any, ...]:
 
 def _shown(level: Any) -> str:
     return f"{level:g}" if isinstance(level, float) else "its own value"
+
+
+add_former_names(
+    __name__,
+    Called="FunctionQuantity",
+    Plane="PlaneDistance",
+    Position="JointPosition",
+    Quantity="EventQuantity",
+    Speed="JointSpeed",
+    Watched="RobotEvent",
+    called="python_event",
+    on_robot="events_on",
+    started="with_start_tolerance",
+    values="event_expressions",
+)

@@ -14,6 +14,7 @@ import numpy as np
 from armwright.actuators.actuator import Actuator, Drive, Hydraulic
 from armwright.actuators.assignment import fitted
 from armwright.algebra import Array
+from armwright.former_names import add_former_names
 from armwright.names import shown
 from armwright.notebook import box, lines, table
 from armwright.pages.report.plot import Plot, figures, write
@@ -248,6 +249,9 @@ class Sizing:
             tables.append(("Unknown", [("note",), *((note,) for note in self.notes)]))
         title = f"{self.robot.name}: actuators"
         return write(path, figures(title, self.summary, self.plots, tables, "sizing"))
+
+
+add_former_names(Sizing, said="cost_text")
 
 
 def drive_numbers(drives: Sequence[Drive]) -> DriveNumbers:

@@ -11,6 +11,7 @@ from typing import Any
 
 from armwright.algebra import Array
 from armwright.errors import InputError, listed, unknown
+from armwright.former_names import add_former_names
 from armwright.robot import Robot
 from armwright.sweep.actuator_choices import ActuatorChoices, actuator_choices_of
 from armwright.sweep.chunk import pyarrow_modules
@@ -169,6 +170,9 @@ class Results:
             raise InputError(f"{self.folder.path} has no complete chunk yet; run the study first")
         with self.read_errors():
             return pyarrow.dataset.dataset(paths, format="parquet")
+
+
+add_former_names(Results, drives="actuators", broken="failed_rows", reading="read_errors")
 
 
 def open_study(folder: str | Path, allow_functions: bool = False) -> Results:

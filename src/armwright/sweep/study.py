@@ -46,6 +46,7 @@ import numpy as np
 
 from armwright.errors import ModelError
 from armwright.files import contents, missing
+from armwright.former_names import add_former_names
 from armwright.model.table_reader import Reader
 from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 from armwright.robot import Robot
@@ -155,6 +156,9 @@ class Study:
         if isinstance(value, (bool, int, float, str)):
             return value
         raise ModelError(f"{self.file}, {key} = {value!r}: expected numbers, texts, lists and tables of them")
+
+
+add_former_names(Study, said="plain_data")
 
 
 def digest_of(data: Any) -> str:

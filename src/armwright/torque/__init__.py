@@ -16,6 +16,7 @@ memory, which is integrated with the motion. `LAWS` names those that scenario fi
 | `runtime_parameters` | the structure of a law, apart from its numbers              |
 """
 
+from armwright.former_names import add_former_names
 from armwright.torque.conversion import as_law
 from armwright.torque.law import Law, Limited, Sum
 from armwright.torque.laws import LAWS, LawEntry, LawParameter
@@ -73,3 +74,23 @@ __all__ = [
     "stops",
     "table",
 ]
+
+
+add_former_names(
+    __name__,
+    Form="runtime_parameters.Structure",
+    Kind="LawEntry",
+    MOST_PIECES="prescribed.MAX_COMPILED_INTERVALS",
+    OpenMotion="tracking.ReferenceInputs",
+    Opened="runtime_parameters.Parameterised",
+    REFUSED="random_torque.NOISE_ERROR",
+    Reference="law.Reference",
+    built_in="runtime_parameters.is_built_in",
+    law_for="conversion.law_for",
+    numbers_of="runtime_parameters.parameterise",
+    opened="tracking.with_reference_inputs",
+    rates_of="law.rates_of",
+    shared_of="law.shared_of",
+    together="runtime_parameters.merged_laws",
+    torques_of="law.torques_of",
+)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from armwright.algebra import Scalar
 from armwright.errors import InputError
+from armwright.former_names import add_former_names
 from armwright.formulations import find_formulation, problem_of
 from armwright.formulations.problem import Candidate
 from armwright.manifold import difference
@@ -40,11 +40,6 @@ class Moment(NamedTuple):
         """
         return difference(self.mechanism.balls, self.q, q)
 
-    def way_to(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """Return `displacement_to(q)`, the name that replaces this one."""
-        warnings.warn("Moment.way_to goes in 0.4; use displacement_to", DeprecationWarning, stacklevel=2)
-        return self.displacement_to(q)
-
     def compute(self, problem: str, *given: Sequence[Scalar]) -> Any:
         """Return the solution of a problem at this moment: `at.compute("jacobian")`, `at.compute("inverse_dynamics",
         qdd)`.
@@ -63,3 +58,6 @@ class Moment(NamedTuple):
         model = regrouped(self.mechanism, euler=best.tensor == "euler") if best.tensor else self.mechanism
         state = [list(here[name]) for name in asked.arguments]
         return find_formulation(problem, best.formulation)(model, *state, loads=self.mechanism.wrenches())
+
+
+add_former_names(Moment, way_to="displacement_to")

@@ -14,6 +14,7 @@ from gymnasium.vector.utils import batch_space
 from armwright.algebra import Array
 from armwright.arrays import checked_array, numbers
 from armwright.errors import InputError, unknown
+from armwright.former_names import add_former_names
 from armwright.learn.gym.input_checks import (
     check_finite_rows,
     check_parameter,
@@ -313,3 +314,6 @@ def _info_of_one(info: Mapping[str, Any]) -> dict[str, Any]:
     """Return info without the first axis; numbers are Python's, as Gymnasium requires for batches."""
     own = {name: value[0] for name, value in info.items() if not name.startswith("_")}
     return {name: value if np.ndim(value) else value.item() for name, value in own.items()}
+
+
+add_former_names(Environment, alone="vector")

@@ -10,6 +10,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError, InputError, LimitWarning, listed, unknown
+from armwright.former_names import add_former_names
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.lazy import cached_property
@@ -259,6 +260,9 @@ class Plant:
     @cached_property
     def _inverse(self) -> Function:
         return compile_function(self._smooth, "inverse_dynamics")
+
+
+add_former_names(Plant, way="displacement")
 
 
 def all_in_row(entries: Array) -> Array:
