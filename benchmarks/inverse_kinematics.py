@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import armwright as aw
-from armwright.study.peers.toolbox import Toolbox
+from armwright.study.peers.toolbox import RoboticsToolbox
 
 TARGETS = 10_000
 ONE_BY_ONE = 300  # for what takes one target a call
@@ -74,7 +74,7 @@ def ours(arm: aw.Robot, T: np.ndarray) -> list[Result]:
 
 def theirs(arm: aw.Robot, T: np.ndarray) -> list[Result]:
     """The toolbox's robot has no base and no tool: the targets are moved instead."""
-    model = Toolbox(arm).model
+    model = RoboticsToolbox(arm).model
     for link, joint in zip(model.links, arm.joints, strict=True):
         if joint.limits is not None:
             link.qlim = list(joint.limits)

@@ -71,7 +71,7 @@ def test_mujoco_agrees_on_trees(seed: int) -> None:
     close(arm.inverse_dynamics(q, qd, qdd, wrench), peer.inverse_dynamics(q, qd, qdd, wrench), 1e-12)
 
 
-@pytest.mark.parametrize(("module", "name"), [("frax", "Frax"), ("toolbox", "Toolbox")])
+@pytest.mark.parametrize(("module", "name"), [("frax", "Frax"), ("toolbox", "RoboticsToolbox")])
 def test_the_other_peers_of_the_benchmark_compute_the_same(module: str, name: str) -> None:
     pytest.importorskip({"frax": "frax", "toolbox": "roboticstoolbox"}[module], reason=f"{module} is not installed")
     arm = aw.load("puma560")
@@ -97,7 +97,7 @@ def test_casadi_computes_the_same(tmp_path: Path) -> None:
     )
 
 
-PEERS = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "frax": "Frax", "toolbox": "Toolbox", "casadi": "CasADi"}
+PEERS = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "frax": "Frax", "toolbox": "RoboticsToolbox", "casadi": "CasADi"}
 
 
 def torques_by(peer: str, arm: aw.Robot, state: np.ndarray, folder: Path) -> np.ndarray:

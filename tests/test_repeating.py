@@ -34,7 +34,7 @@ def test_random_torques_are_doubted(way: dict) -> None:
 
 def repeating_doubts(run: Run) -> list:
     """Those of its audit, without sending a neighbour, which such a law would lead astray."""
-    object.__setattr__(run, "sent_along", np.zeros(len(run.t)))
+    object.__setattr__(run, "neighbour_distances", np.zeros(len(run.t)))
     return list(run.audit.doubts)
 
 

@@ -218,7 +218,9 @@ def test_every_number_of_the_audit_counts() -> None:
     assert _doubted(replace(run, tau=run.tau + 100), "of power are missing") == pytest.approx(0, abs=0.02)
     assert _doubted(replace(run, work=run.work + run.t), "of energy are missing") <= 0.01
     assert _doubted(replace(run, work=run.work * np.nan), "of energy are missing") == 0
-    assert _doubted(replace(run, sent_along=np.exp(40 * run.t) * 1e-9), "depends on rounding") == pytest.approx(0.35)
+    assert _doubted(
+        replace(run, neighbour_distances=np.exp(40 * run.t) * 1e-9), "depends on rounding"
+    ) == pytest.approx(0.35)
     q, qd, qdd = run.reference
     assert _doubted(replace(run, reference=(q + 0.002, qd, qdd)), "off the trajectory") == 0
     assert replace(run, reference=(q + 0.002, qd, qdd), exact=False).audit.trustworthy

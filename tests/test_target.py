@@ -17,16 +17,18 @@ from armwright.backends.llvm import compiler, native, target
 from armwright.cli import app
 from armwright.errors import InputError
 
-SETTINGS = [(cpu, lanes) for cpu in (target.NATIVE, *target.OLDER) for lanes in ("", *map(str, target.LANE_COUNTS))]
+SETTINGS = [
+    (cpu, lanes) for cpu in (target.NATIVE, *target.CPU_FEATURES) for lanes in ("", *map(str, target.LANE_COUNTS))
+]
 ARM = aw.load("rr")
-WIDEST = target.chosen("", "")
+WIDEST = target.target_of("", "")
 ON_X86 = pytest.mark.skipif(not target.is_x86(), reason="older CPUs can be set on x86-64 alone")
 
 
 def possible(cpu: str, lanes: str = "") -> target.Target:
     """The target that is set, if this machine can be it."""
     try:
-        return target.chosen(cpu, lanes)
+        return target.target_of(cpu, lanes)
     except InputError as why:
         pytest.skip(str(why))
 
@@ -81,7 +83,7 @@ def test_an_older_cpu_gets_its_own_instructions_and_its_own_files(
 @ON_X86
 def test_another_process_compiles_for_the_same_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever its environment says."""
-    compute_as(monkeypatch, target.chosen("x86-64", ""))
+    compute_as(monkeypatch, target.target_of("x86-64", ""))
     text = aw.compile(replace(ARM), "bias").source
     here = compiler.compiled(text)
     monkeypatch.setattr(compiler, "MAX_COMPILED_HERE", 0)
@@ -92,37 +94,39 @@ def test_another_process_compiles_for_the_same_target(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("lanes", ["3", "0", "-2", "16", "2.0", "two", " 2"])
 def test_a_number_of_lanes_that_does_not_exist_is_refused(lanes: str) -> None:
     with pytest.raises(InputError, match=r"ARMWRIGHT_LANES is .*; expected 2, 4 or 8"):
-        target.chosen("", lanes)
+        target.target_of("", lanes)
 
 
 @pytest.mark.parametrize("cpu", ["x86_64-v3", "HASWELL", "-fma", "z80"])
 def test_a_cpu_that_does_not_exist_is_refused(cpu: str) -> None:
     with pytest.raises(InputError, match=rf"ARMWRIGHT_CPU is '{cpu}', .*; expected one of native"):
-        target.chosen(cpu, "")
+        target.target_of(cpu, "")
 
 
 @ON_X86
 def test_what_this_cpu_cannot_do_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here a CPU of 2012, with AVX and without FMA."""
     features = llvm.get_host_cpu_features()
-    features.update({x: x in target.OLDER["sandybridge"] for x in (*target.OLDER["x86-64-v4"], "xsaveopt", "pclmul")})
+    features.update(
+        {x: x in target.CPU_FEATURES["sandybridge"] for x in (*target.CPU_FEATURES["x86-64-v4"], "xsaveopt", "pclmul")}
+    )
     monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: features)
-    assert target.chosen("", "").lanes == 4 and not target.chosen("", "").fma
+    assert target.target_of("", "").lanes == 4 and not target.target_of("", "").fma
     with pytest.raises(
         InputError, match=r"lacks avx2, .*fma.*; expected one of native, x86-64, x86-64-v2, sandybridge$"
     ):
-        target.chosen("x86-64-v3", "")
+        target.target_of("x86-64-v3", "")
     for cpu, most in (("", 4), ("sandybridge", 4), ("x86-64-v2", 2)):
         with pytest.raises(InputError, match=f"ARMWRIGHT_LANES is 8; expected {most} at most"):
-            target.chosen(cpu, "8")
+            target.target_of(cpu, "8")
 
 
 def test_elsewhere_no_older_cpu_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm, "get_default_triple", lambda: "aarch64-unknown-linux-gnu")
     monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: llvm.FeatureMap(neon=True))
-    assert target.chosen("native", "2").fma
+    assert target.target_of("native", "2").fma
     with pytest.raises(InputError, match=r"lacks the x86-64 architecture; expected one of native$"):
-        target.chosen("haswell", "")
+        target.target_of("haswell", "")
 
 
 @pytest.mark.usefixtures("afresh")
@@ -136,4 +140,4 @@ def test_commands_read_the_settings_and_tell_what_is_wrong(tmp_path: Path, monke
     assert refused.exit_code == 2 and "ARMWRIGHT_LANES is '5'; expected 2, 4 or 8" in refused.output
     assert not any(tmp_path.iterdir())
     monkeypatch.setenv(target.LANES, "2")
-    assert target.target() == target.chosen("", "2")
+    assert target.target() == target.target_of("", "2")

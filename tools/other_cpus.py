@@ -20,7 +20,7 @@ from pathlib import Path
 
 from core_tests import CORE, PRINTED
 
-from armwright.backends.llvm.target import CPU, LANES, chosen
+from armwright.backends.llvm.target import CPU, LANES, target_of
 from armwright.errors import InputError
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +41,7 @@ class Machine:
     def refusal(self) -> str:
         """Return why it is skipped here, or nothing."""
         try:
-            here, set_ = chosen("", ""), chosen(self.cpu, self.lanes)
+            here, set_ = target_of("", ""), target_of(self.cpu, self.lanes)
         except InputError as why:
             return str(why)
         return "the whole suite computes with them" if set_ == here else ""
@@ -69,7 +69,7 @@ MACHINES = (
 def runs(cpu: str) -> bool:
     """Whether this CPU can be another one."""
     try:
-        return bool(chosen(cpu, ""))
+        return bool(target_of(cpu, ""))
     except InputError:
         return False
 
@@ -88,7 +88,7 @@ def main() -> int:
     failed = []
     for machine in MACHINES:
         why = machine.refusal()
-        print(f"{machine.name}: {f'skipped, {why}' if why else chosen(machine.cpu, machine.lanes)}", flush=True)
+        print(f"{machine.name}: {f'skipped, {why}' if why else target_of(machine.cpu, machine.lanes)}", flush=True)
         if why or asked.list:
             continue
         begin = time.perf_counter()

@@ -64,7 +64,7 @@ class Catalogue:
         tables = ["".join(f"{key} = {_value(text)}\n" for key, text in texts.items() if text)]
         for table, parts in self.parts.items():
             for part in parts:
-                lines = (f"{key} = {_value(x)}" for key, x in told(part).items())
+                lines = (f"{key} = {_value(x)}" for key, x in table_of(part).items())
                 tables.append("\n".join([f"[[{table}]]", *lines]) + "\n")
         text = "\n".join(tables)
         if path is not None:
@@ -81,7 +81,7 @@ class Catalogue:
         return found
 
 
-def told(part: ActuatorPart) -> dict[str, Any]:
+def table_of(part: ActuatorPart) -> dict[str, Any]:
     """Return the known values of a part by the keys of its table."""
     return {key: x for key, x in vars(part).items() if x is not None and x is not False and x != ""}
 
@@ -152,10 +152,10 @@ def parse(text: str, file: str = "catalogue") -> Catalogue:
 def _part(kind: type[ActuatorPart], table: str, index: int, row: Mapping[str, Any], where: Any) -> ActuatorPart:
     """One table, its mistakes named with their line."""
     name = row.get("name", index + 1)
-    return made(kind, Reader(row, lambda key: f"{where(table, index, key)}{table} {name!r}"))
+    return part_of_row(kind, Reader(row, lambda key: f"{where(table, index, key)}{table} {name!r}"))
 
 
-def made(kind: type[ActuatorPart], row: Reader) -> ActuatorPart:
+def part_of_row(kind: type[ActuatorPart], row: Reader) -> ActuatorPart:
     """The part that is written out in a row."""
     check(kind, row)
     given: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in row.data.items()}

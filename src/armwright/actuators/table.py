@@ -18,7 +18,7 @@ from typing import Any
 
 from armwright.actuators.actuator import PART_TYPES, Actuator, CylinderLever, Drive, Hydraulic
 from armwright.actuators.assignment import fitted
-from armwright.actuators.catalogue import Catalogue, made, named, read
+from armwright.actuators.catalogue import Catalogue, named, part_of_row, read
 from armwright.errors import InputError, ModelError, UnknownNameError
 from armwright.files import contents
 from armwright.model.table_reader import Reader
@@ -111,7 +111,7 @@ def _part(kind: str, row: Reader, book: Catalogue) -> Any:
     """A part by its name, or written out."""
     said = row.need(kind)
     if isinstance(said, Mapping):
-        return made(PART_TYPES[kind], Reader(said, lambda _key: f"{row.where(None)}: {kind}"))
+        return part_of_row(PART_TYPES[kind], Reader(said, lambda _key: f"{row.where(None)}: {kind}"))
     try:
         return named(kind, row.text(kind, ""), book.parts[kind])
     except UnknownNameError as error:

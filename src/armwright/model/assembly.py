@@ -78,7 +78,7 @@ class Assembly:
             for below in reversed(children.get(link, [])):
                 moves = below.name in moving
                 with np.errstate(over="ignore", invalid="ignore"):
-                    T = place.pose @ (below.placement if moves else below.at(values.get(below.name, 0.0)))
+                    T = place.pose @ (below.placement if moves else below.transform(values.get(below.name, 0.0)))
                 stack.append((below.child, LinkPlace(place.body, T), below if moves else None))
         for link in tree.origins.keys() & self.places.keys():
             self.places[link] = replace(self.places[link], pose=self.places[link].pose @ tree.origins[link])
@@ -128,7 +128,7 @@ class Assembly:
     def _check_floating(self, floating: bool) -> None:
         for body in self.bodies if floating else ():
             if body.joint and body.joint.kind == "floating" and body.parent == 0:
-                where, name = self.tree.at(body.joint), body.joint.name
+                where, name = self.tree.place_of(body.joint), body.joint.name
                 raise ModelError(f"{where}: floating=True, but joint {name!r} lets {body.name!r} float already")
 
     def _placed(self, body: _MovingBody) -> FileJoint:

@@ -1,4 +1,4 @@
-"""Random robots with possible masses and inertias, for tests and studies."""
+"""Random robots with physically possible inertias, for tests and studies."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from armwright.model.transforms import Tensor, tensor, tensor_entries, triple
 def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description:
     """Return a random chain of n joints, each prismatic with the given probability.
 
-    The masses are box-like clouds of random size, position and attitude, so that inertia tensors are positive definite
-    and fulfil the triangle inequality.
+    Its inertia tensors are positive definite and fulfil the triangle inequality.
     """
     whole_number("n", n, 1, "a whole number of joints")
     whole_number("seed", seed, 0)
@@ -33,7 +32,7 @@ def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description
         kind = "prismatic" if rng.random() < prismatic else "revolute"
         joints.append(JointModel(f"joint{i + 1}", kind, alpha, a, d, theta, limits=(-np.pi, np.pi)))
         mass, com = float(rng.uniform(0.5, 5.0)), triple(rng.uniform(-0.25, 0.25, 3))
-        links.append(LinkModel(f"link{i + 1}", mass, com, _tensor(rng, mass)))
+        links.append(LinkModel(f"link{i + 1}", mass, com, _random_inertia(rng, mass)))
     return Description(f"random{n}_{seed}", tuple(joints), tuple(links), source=f"random robot, n = {n}, seed = {seed}")
 
 
@@ -42,8 +41,8 @@ def random_tree(
 ) -> Description:
     """Return a random tree of n bodies, each on a joint of one of the given kinds.
 
-    A body hangs on the one before it with probability 2/3, else on any earlier one or the base. With `floating`, all
-    bodies hang on the first, which is free.
+    The parent of a body is the one before it with probability 0.67, else a random earlier one or the base. With
+    `floating`, the first body is free and carries all others.
     """
     rng = np.random.default_rng(seed)
     rows, links, parents = list[JointModel](), list[LinkModel](), list[int]()
@@ -55,7 +54,7 @@ def random_tree(
         placed = JointModel(f"joint{i + 1}", "revolute", alpha, a, d, theta, gamma=gamma, y=y, z=z)
         rows.extend(freedoms_of(kind, placed, pitch=0.1))
         mass, com = float(rng.uniform(0.5, 5.0)), triple(rng.uniform(-0.25, 0.25, 3))
-        links.append(LinkModel(f"link{i + 1}", mass, com, _tensor(rng, mass)))
+        links.append(LinkModel(f"link{i + 1}", mass, com, _random_inertia(rng, mass)))
     joints, followers = split_followers(rows)
     source = f"random tree, n = {n}, seed = {seed}"
     return Description(
@@ -63,7 +62,7 @@ def random_tree(
     )
 
 
-def _tensor(rng: np.random.Generator, mass: float) -> Tensor:
+def _random_inertia(rng: np.random.Generator, mass: float) -> Tensor:
     x, y, z = mass * rng.uniform(0.05, 0.2, 3) ** 2  # second moments along three axes
     R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     inertia = R @ np.diag([y + z, x + z, x + y]) @ R.T

@@ -1,6 +1,6 @@
-"""A tree of links as in robot files, checked.
+"""The tree of links and joints of a robot file, and its checks.
 
-`tree_selection` takes a robot out of it, and `assembly` puts its bodies together.
+`tree_selection` selects a robot in it, and `assembly` builds the bodies of that robot.
 """
 
 from __future__ import annotations
@@ -19,23 +19,22 @@ from armwright.model.records import LinkModel
 from armwright.model.transforms import Triple
 
 MULTI_FREEDOM_KINDS = tuple(MULTI_FREEDOM_TYPES)
-"""Kinds of joints with several freedoms."""
+"""The kinds of joints with several freedoms."""
 
 MAX_JOINTS = 10_000
-"""The number of joints of a file, fixed ones included, which load in some seconds."""
+"""The largest number of joints in a file, fixed ones included: they load in some seconds."""
 
 
 MAX_LISTED = 4
-"""The number of joints or links listed one by one in a message."""
+"""The largest number of joints or links that a message lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeJoint:
-    """A joint of a tree: `placement` is the pose of the child's frame in the parent's at q = 0; the axis is in the
-    child's frame.
+    """A joint of a tree: `placement` is the pose of the child's frame in the parent's at q = 0, `axis` in the child's.
 
-    `mimic` refers to other joints by name. `place` is the file and line, if known. `spring_rest` has a number for each
-    freedom; friction, rotor and spring of a joint with several freedoms are those of each.
+    `mimic` names other joints. `place` is the file and line, if known. `spring_rest` has a number for each freedom;
+    friction, armature and stiffness apply to each freedom.
     """
 
     name: str
@@ -63,11 +62,11 @@ class TreeJoint:
 
     @property
     def where(self) -> str:
-        """Its place in brackets, for a message."""
+        """The file and line in brackets, for a message."""
         return f" ({self.place})" if self.place else ""
 
-    def at(self, q: float) -> Array:
-        """Return the transform from the parent's frame to the child's at q."""
+    def transform(self, q: float) -> Array:
+        """Return the pose of the child's frame in the parent's at q."""
         motion = np.eye(4)
         if self.kind == "prismatic":
             motion[:3, 3] = q * self.axis
@@ -79,9 +78,9 @@ class TreeJoint:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """All links and joints of a file; with `by_name`, the branches of a link are in the order of the joints' names.
+    """All links and joints of a file; with `by_name`, the joints on a link are sorted by name.
 
-    `origins` has the frames that the file calls by the names of links, for links with another frame.
+    `origins` has the pose of a link's own frame in the file, where the frame used here is another.
     """
 
     name: str
@@ -96,21 +95,21 @@ class Tree:
 
     @property
     def children(self) -> dict[str, list[TreeJoint]]:
-        """The joints on each link, in the order of their branches."""
+        """The joints on each link, in order."""
         children = children_of(self.joints)
         if self.by_name:
-            for hanging in children.values():
-                hanging.sort(key=lambda joint: joint.name.encode())
+            for branches in children.values():
+                branches.sort(key=lambda joint: joint.name.encode())
         return children
 
-    def at(self, joint: TreeJoint) -> str:
-        """Return the place of a joint, for a message."""
+    def place_of(self, joint: TreeJoint) -> str:
+        """Return the file and line of a joint, for a message."""
         return joint.place or self.file or self.name
 
 
 @dataclass(frozen=True, eq=False)
 class TreeLoop:
-    """Two links of a tree that meet in a frame on each: in position alone, or in rotation too for a `weld`."""
+    """A loop: frames of two links coincide, in position alone, or for a `weld` in rotation too."""
 
     name: str
     weld: bool
@@ -122,8 +121,8 @@ def _rotation(axis: Array, angle: float) -> Array:
     """Return the rotation about an axis (Rodrigues' formula)."""
     x, y, z = axis
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    turn: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
-    return turn
+    rotation: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
+    return rotation
 
 
 def children_of(joints: Iterable[TreeJoint]) -> dict[str, list[TreeJoint]]:
@@ -135,7 +134,7 @@ def children_of(joints: Iterable[TreeJoint]) -> dict[str, list[TreeJoint]]:
 
 
 def checked_tree(tree: Tree) -> Tree:
-    """Return the tree. Raises a ModelError unless every link has at most one parent and is below the root."""
+    """Return the tree; raise a ModelError unless every link has at most one parent and descends from the root."""
     check_joint_count(len(tree.joints), tree.file or tree.name)
     parents = parents_of(tree.links, tree.joints, tree.file or tree.name)
     if tree.root in parents:
@@ -146,10 +145,10 @@ def checked_tree(tree: Tree) -> Tree:
         for joint in children.get(stack.pop(), []):
             reached.add(joint.child)
             stack.append(joint.child)
-    left = [name for name in tree.links if name not in reached]
-    if left:
-        around = cycle_message(left[0], parents, tree.file or tree.name)
-        raise ModelError(f"{around}; {len(left)} links do not hang on {tree.root!r}, the first is {left[0]!r}")
+    unreached = [name for name in tree.links if name not in reached]
+    if unreached:
+        cycle = cycle_message(unreached[0], parents, tree.file or tree.name)
+        raise ModelError(f"{cycle}; {len(unreached)} links do not hang on {tree.root!r}, the first is {unreached[0]!r}")
     return tree
 
 
@@ -160,7 +159,7 @@ def check_joint_count(count: int, where: str) -> None:
 
 
 def parents_of(links: Mapping[str, LinkModel], joints: Sequence[TreeJoint], where: str) -> dict[str, TreeJoint]:
-    """Return the joint above each link. Raises an error for unknown links, and for repeated names or parents."""
+    """Return the parent joint of each link; raise an error for unknown links, repeated names or second parents."""
     parents: dict[str, TreeJoint] = {}
     names: dict[str, TreeJoint] = {}
     for joint in joints:
@@ -182,13 +181,13 @@ def parents_of(links: Mapping[str, LinkModel], joints: Sequence[TreeJoint], wher
 
 def cycle_message(link: str, parents: Mapping[str, TreeJoint], where: str) -> str:
     """Return the message for a cycle of links, found from a link that is not below the root."""
-    way: dict[str, TreeJoint] = {}
-    while link not in way:
+    above: dict[str, TreeJoint] = {}
+    while link not in above:
         if link not in parents:
             return f"{where}: link {link!r} hangs on no joint"
-        way[link] = parents[link]
+        above[link] = parents[link]
         link = parents[link].parent
-    around = list(way)[list(way).index(link) :][::-1]
-    shown = [*around[:MAX_LISTED], "..."] if len(around) > MAX_LISTED + 1 else around
-    joint = way[link]
+    cycle = list(above)[list(above).index(link) :][::-1]
+    shown = [*cycle[:MAX_LISTED], "..."] if len(cycle) > MAX_LISTED + 1 else cycle
+    joint = above[link]
     return f"{joint.place or where}: the links form a loop, which joint {joint.name!r} closes: {', '.join(shown)}"

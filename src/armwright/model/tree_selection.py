@@ -134,8 +134,8 @@ def _check_leaders(tree: Tree, taken: Sequence[TreeJoint], roles: JointRoles) ->
                 raise unknown(f"joint for {joint.name!r} to mimic{joint.where}:", leader, kinds)
             if kinds[leader] in MULTI_FREEDOM_KINDS:
                 raise ModelError(
-                    f"{tree.at(joint)}: joint {joint.name!r} mimics {leader!r}, which is {kinds[leader]}; expected a "
-                    "joint that turns or slides"
+                    f"{tree.place_of(joint)}: joint {joint.name!r} mimics {leader!r}, which is {kinds[leader]}; "
+                    "expected a joint that turns or slides"
                 )
 
 
@@ -147,7 +147,7 @@ def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
         return resolve_mimics(follows)
     except MimicCycle as cycle:
         name = cycle.names[0]
-        raise ModelError(f"{tree.at(joints[name])}: joint {name!r} mimics itself{cycle.way}") from None
+        raise ModelError(f"{tree.place_of(joints[name])}: joint {name!r} mimics itself{cycle.way}") from None
 
 
 def _locked(tree: Tree, locked: Mapping[str, float]) -> dict[str, float]:

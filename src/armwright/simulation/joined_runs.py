@@ -56,7 +56,7 @@ def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
         "reference": _references(runs),
         "exact": all(run.exact for run in runs if run.reference is not None),
         "message": last.message,
-        "sent_along": _all([run.sent_along for run in runs]),
+        "neighbour_distances": _all([run.neighbour_distances for run in runs]),
         "phases": tuple(runs),
     }
 

@@ -55,8 +55,8 @@ class Run:
     weight aside: forces and moments about its centre of mass, summed over time. `settings` say how it was made.
     `events` have been found on the way, and `ended_by` is the name of the one that ended it, if one did.
     `phases` are the runs it was made of by `simulate_phases`, each with its robot; `robot` is the first one's.
-    `noticed` are doubts that arose while it was made. `sent_along` (k,) is how far a run is away that began next to
-    it; where it is None, `neighbour` finds out.
+    `noticed` are doubts that arose while it was made. `neighbour_distances` (k,) are the distances of a run that began
+    next to it; where they are None, `neighbour` computes them.
     """
 
     robot: Robot
@@ -78,7 +78,7 @@ class Run:
     reference: tuple[Array, Array, Array] | None = None
     exact: bool = False
     message: str = ""
-    sent_along: Array | None = None
+    neighbour_distances: Array | None = None
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
     stop_torque: Array = field(default_factory=lambda: np.zeros((0, 0)))
     stops: StopHits | None = None
@@ -172,8 +172,8 @@ class Run:
         Beside a compiled run it goes along; else it is sent when it is asked for, which takes as long as the run.
         """
         return (
-            self.sent_along
-            if self.sent_along is not None or self.again is None
+            self.neighbour_distances
+            if self.neighbour_distances is not None or self.again is None
             else self.again.neighbour_distance(self)
         )
 

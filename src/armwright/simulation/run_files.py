@@ -174,7 +174,7 @@ def _fields(columns: Mapping[str, Array], meta: Mapping[str, Any], robot_of: Cal
         "reference": reference,
         "exact": bool(meta["exact"]),
         "message": str(meta["message"]),
-        "sent_along": columns.get("neighbour"),
+        "neighbour_distances": columns.get("neighbour"),
         "stops": StopHits.of_lists(meta["stops"], n) if "stops" in meta else None,
         "noticed": tuple(Doubt(float(x["t"]), str(x["why"])) for x in meta.get("noticed", ())),
     }

@@ -207,7 +207,7 @@ def _compiled_run(plan: Plan, y0: Array, progress: bool | None) -> Run:
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
     stops = plan.gauges.hits(robot.n, rollouts.totals[:, 0])
     run = run_of(plan, times, states, statistics, message, bool(rollouts.failed[0]), stops)
-    run = replace(run, sent_along=away[: len(run.t)])
+    run = replace(run, neighbour_distances=away[: len(run.t)])
     if rollouts.ended[0]:
         event = plan.events[int(lanes["event"][0]) - 1]
         found = Found(event.name, float(times[-1]), run.q[-1].copy(), run.qd[-1].copy())

@@ -193,13 +193,13 @@ def casadi_calls(arm: Robot, states: RandomStates, folder: Path) -> Iterator[Job
 
 def toolbox_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
     """Return the Robotics Toolbox's functions of one state."""
-    from armwright.study.peers.toolbox import Toolbox  # noqa: PLC0415
+    from armwright.study.peers.toolbox import RoboticsToolbox  # noqa: PLC0415
 
     if arm.n == 1:
         raise InputError("its accel fails for one joint")
     if not arm.mechanism().serial:
         raise InputError("it has tables of chains only")
-    peer = Toolbox(arm)
+    peer = RoboticsToolbox(arm)
     for problem, name in (("inverse_dynamics", "rne"), ("forward_dynamics", "accel"), ("mass_matrix", "inertia")):
         job = states.in_loop(getattr(peer, problem), BENCH_PROBLEMS[problem])
         yield Job(problem, f"Robotics Toolbox {name}", *job, alone=True)

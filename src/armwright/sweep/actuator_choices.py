@@ -1,16 +1,16 @@
-"""The actuators of a study: the motor and gearbox of each joint, or several to choose from, and the robot with them.
+"""The actuators of a study: one or several to choose from for each joint, and the robot with a choice of them.
 
 [actuators]
 catalogue = "typical"                     # or a catalogue file; by default the packaged one
 in_links = true                           # the links of the robot include their masses; by default they are added
 joint1 = {motor = "typical servo 400 W", gearbox = "typical strain wave 107 N m 1:80"}      # and a brake
-joint2 = [{motor = "...", gearbox = "..."}, {motor = "...", gearbox = "..."}]               # one of several,
+joint2 = [{motor = "...", gearbox = "..."}, {motor = "...", gearbox = "..."}]               # two choices
 joint3 = {motor = {name = "mine", ...}, gearbox = "...", mount = {link = "forearm", point = [0, 0, 0.1]}}
 
 [vary]
-"actuators.joint2" = [1, 2]               # by its position in the list
+"actuators.joint2" = [1, 2]               # numbers of the choices
 
-A joint that is not named keeps the values of the robot.
+Other joints keep the values of the robot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 
 from armwright.actuators.actuator import PART_TYPES
 from armwright.actuators.assignment import mounts
-from armwright.actuators.catalogue import made, told
+from armwright.actuators.catalogue import part_of_row, table_of
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError, nearest
 from armwright.model.table_reader import Reader
@@ -41,14 +41,14 @@ GENERAL_KEYS = ("catalogue", "in_links")
 
 @dataclass(frozen=True)
 class ActuatorChoice:
-    """An actuator and its mount (link, point), None if it is on the link before its joint."""
+    """An actuator and its mount (link, point); None for a mount on the link before its joint."""
 
     actuator: Actuator
     mount: tuple[str, tuple[float, ...]] | None = None
 
     @property
     def plain_data(self) -> dict[str, Any]:
-        """All its numbers as an entry of a study, so that no catalogue is needed to read it."""
+        """The table of a study with all numbers, which needs no catalogue."""
         parts = {key: getattr(self.actuator, key) for key in DRIVE_PARTS}
         data: dict[str, Any] = {key: _plain(part) for key, part in parts.items() if part is not None}
         if self.mount is None:
@@ -58,7 +58,7 @@ class ActuatorChoice:
 
 @dataclass(frozen=True, eq=False)
 class ActuatorChoices:
-    """A robot without actuators, and the actuators to choose from for each joint; the first is the default."""
+    """A robot without actuators, and the choices for each joint; the first is the default."""
 
     bare: Robot
     choices: Mapping[str, tuple[ActuatorChoice, ...]]
@@ -71,7 +71,7 @@ class ActuatorChoices:
         return self.with_choices({})
 
     def with_choices(self, indices: Mapping[str, int]) -> Robot:
-        """Return the robot with the choices of these indices, counted from 0, by joint."""
+        """Return the robot with the choice of each joint by index, from 0."""
         if not self.choices:
             return self.bare
         chosen = {joint: choices[indices.get(joint, 0)] for joint, choices in self.choices.items()}
@@ -85,7 +85,7 @@ class ActuatorChoices:
         return tuple(f"{ACTUATOR_PREFIX}{joint}" for joint, choices in self.choices.items() if len(choices) > 1)
 
     def winding_loss(self, joint: str) -> float | None:
-        """Return watts of heat per squared newton metre at a joint that its motor drives; None if unknown."""
+        """Return the heat in the windings per squared joint torque, W / (N m)^2; None if unknown or varied."""
         (choice, *others) = self.choices.get(joint, (None,))
         if choice is None or others or choice.actuator.motor.loss_factor is None:
             return None
@@ -101,17 +101,17 @@ class ActuatorChoices:
     def changed_parameters(self, name: str) -> Iterator[str]:
         """Yield the parameters of the robot that one of `varied_names` changes."""
         joint = name.removeprefix(ACTUATOR_PREFIX)
-        for link in self._carriers[joint]:
+        for link in self._carrying_links[joint]:
             yield from (f"{self.bare.links[link].name}.{key}" for key in ("mass", "com", "inertia"))
         yield from (f"{joint}.{key}" for key in ("armature", "viscous", "coulomb"))
 
     def varied_parameters(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        """Return vary= of `simulate_batch` for the choices of each rollout, which are counted from 1."""
+        """Return `vary` of `simulate_batch` for the choices of each rollout, counted from 1."""
         prefixed = {name: x.astype(int) - 1 for name, x in values.items() if name in self.varied_names}
         chosen = {name.removeprefix(ACTUATOR_PREFIX): indices for name, indices in prefixed.items()}
         found: dict[str, Array] = {}
-        for link in sorted({link for joint in chosen for link in self._carriers[joint]}):
-            joints = [joint for joint in chosen if link in self._carriers[joint]]
+        for link in sorted({link for joint in chosen for link in self._carrying_links[joint]}):
+            joints = [joint for joint in chosen if link in self._carrying_links[joint]]
             sets, set_of_row = np.unique(
                 np.column_stack([chosen[joint] for joint in joints]), axis=0, return_inverse=True
             )
@@ -120,14 +120,14 @@ class ActuatorChoices:
                 found[f"{self.bare.links[link].name}.{key}"] = numbers[set_of_row.ravel()]
         for joint, indices in chosen.items():
             robots = [self.with_choices({joint: k}) for k in range(len(self.choices[joint]))]
-            driven = [next(row for row in robot.joints if row.name == joint) for robot in robots]
+            rows = [next(row for row in robot.joints if row.name == joint) for robot in robots]
             for key in ("armature", "viscous", "coulomb"):
-                found[f"{joint}.{key}"] = np.array([float(getattr(row, key)) for row in driven])[indices]
+                found[f"{joint}.{key}"] = np.array([float(getattr(row, key)) for row in rows])[indices]
         return found
 
     @cached_property
-    def _carriers(self) -> dict[str, tuple[int, ...]]:
-        """The links that carry the choices of each joint, without the base, which does not move."""
+    def _carrying_links(self) -> dict[str, tuple[int, ...]]:
+        """The links, except the base, that carry a choice of each joint."""
         names, found = [joint.name for joint in self.bare.joints], {}
         for joint, choices in self.choices.items():
             at = {mounts(self.bare, {joint: c.mount} if c.mount else None)[names.index(joint)].link for c in choices}
@@ -159,12 +159,12 @@ def actuator_choices_of(study: Study, robot: Robot) -> ActuatorChoices:
             part.fail(key, f"{robot.name} has no joint {key!r}; {guess}Known: {', '.join((*GENERAL_KEYS, *names))}")
     choices = {}
     try:
-        book = catalogue.read(_catalogue_path(study.folder, part.text("catalogue", "typical")))
+        catalogued = catalogue.read(_catalogue_path(study.folder, part.text("catalogue", "typical")))
         for joint, value in part.data.items():
             if joint not in GENERAL_KEYS:
-                choices[joint] = _choices(part, joint, value, book)
+                choices[joint] = _choices(part, joint, value, catalogued)
         found = ActuatorChoices(robot, choices, part.flag("in_links"))
-        _ = found.robot, found.varied_names and found._carriers
+        _ = found.robot, found.varied_names and found._carrying_links
     except ArmwrightError as error:
         if str(error).startswith(study.file):
             raise
@@ -176,15 +176,15 @@ def _catalogue_path(folder: Path, name: str) -> str | Path:
     return folder / name if Path(name).suffix else name
 
 
-def _choices(part: Reader, joint: str, value: Any, book: Catalogue) -> tuple[ActuatorChoice, ...]:
-    several = value if isinstance(value, (list, tuple)) else [value]
-    if not several or not all(isinstance(entry, Mapping) for entry in several):
+def _choices(part: Reader, joint: str, value: Any, catalogued: Catalogue) -> tuple[ActuatorChoice, ...]:
+    entries = value if isinstance(value, (list, tuple)) else [value]
+    if not entries or not all(isinstance(entry, Mapping) for entry in entries):
         part.fail(joint, f'{joint} = {value!r}: expected {{motor = "...", gearbox = "..."}}, or a list of such')
     found = []
-    for entry in several:
+    for entry in entries:
         reader = Reader(entry, lambda _key: part.where(joint))
         reader.check_keys((*DRIVE_PARTS, "mount"))
-        parts = {key: _part(reader, key, book) for key in DRIVE_PARTS if key == "brake" or reader.need(key)}
+        parts = {key: _part(reader, key, catalogued) for key in DRIVE_PARTS if key == "brake" or reader.need(key)}
         found.append(ActuatorChoice(Actuator(**parts), _mount(reader) if "mount" in entry else None))
     return tuple(found)
 
@@ -197,22 +197,22 @@ def _mount(reader: Reader) -> tuple[str, tuple[float, ...]]:
     return inner.text("link", ""), tuple(inner.triple("point"))
 
 
-def _part(reader: Reader, key: str, book: Catalogue) -> Any:
-    """Return a part, by its name in the catalogue or with the numbers of its table."""
+def _part(reader: Reader, key: str, catalogued: Catalogue) -> Any:
+    """Return a part, named in the catalogue or given as a table."""
     value = reader.data.get(key)
     if value is None:
         return None
     if isinstance(value, Mapping):
-        return made(
+        return part_of_row(
             PART_TYPES[key], Reader(value, lambda name: f"{reader.where(None)}, {key}{f' {name}' if name else ''}")
         )
-    known = {part.name: part for part in book.parts[key]}
+    known = {part.name: part for part in catalogued.parts[key]}
     if value not in known:
         suggestion = nearest(value, known) if isinstance(value, str) else None
         guess = f"did you mean {suggestion!r}?" if suggestion else "expected one of its names, or a table of numbers"
-        reader.fail(None, f"the catalogue {book.name} has no {key} {value!r}; {guess}")
+        reader.fail(None, f"the catalogue {catalogued.name} has no {key} {value!r}; {guess}")
     return known[value]
 
 
 def _plain(part: Any) -> dict[str, Any]:
-    return {key: list(x) if isinstance(x, tuple) else x for key, x in told(part).items()}
+    return {key: list(x) if isinstance(x, tuple) else x for key, x in table_of(part).items()}

@@ -23,11 +23,11 @@ from armwright.backends.interface import (
 )
 from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop, InterpretedRollout
 from armwright.backends.llvm import chain_sweep, code_check, ir, rollout
-from armwright.backends.llvm.block import Lanes
+from armwright.backends.llvm.block import VectorType
 from armwright.backends.llvm.native import LoadedCode, engine_of, lanes, loaded
 from armwright.backends.llvm.series import series_loop
 from armwright.backends.llvm.single import bind
-from armwright.backends.llvm.threads import python_pool, workers
+from armwright.backends.llvm.threads import python_thread_pool, workers
 from armwright.graph.program import Program
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
@@ -35,7 +35,7 @@ from armwright.layout import Layout
 _SMALLEST_SHARE = 512  # states below which another thread costs more than it brings
 
 
-Write: TypeAlias = Callable[[Lanes], str]
+Write: TypeAlias = Callable[[VectorType], str]
 
 
 class _Native:
@@ -63,7 +63,7 @@ class _Native:
         if answer is None:
             step = -(-states // (shares * width)) * width
             parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
-            jobs = [python_pool().submit(run, layout, *part) for part in parts[1:]]
+            jobs = [python_thread_pool().submit(run, layout, *part) for part in parts[1:]]
             try:
                 answer = max(run(layout, *parts[0]), *(job.result() for job in jobs))
             finally:  # no thread may write to the arrays after this
@@ -136,7 +136,7 @@ class LlvmRollout(_Native, HostRollout):
 
 
 def _straight(program: Program, dtype: str) -> LlvmKernel:
-    def write(t: Lanes) -> str:
+    def write(t: VectorType) -> str:
         return ir.module(program, t)
 
     def right(code: LoadedCode) -> bool | None:
@@ -148,7 +148,7 @@ def _straight(program: Program, dtype: str) -> LlvmKernel:
 
 
 def _looped(rolled: ChainLoop, tables: ChainTables, dtype: str) -> LlvmLoop:
-    def write(t: Lanes) -> str:
+    def write(t: VectorType) -> str:
         return chain_sweep.module(rolled, t)
 
     def right(code: LoadedCode) -> bool | None:
@@ -164,7 +164,7 @@ def _travelling(
 ) -> LlvmRollout:
     entries = len(program.outputs)
 
-    def write(t: Lanes) -> str:
+    def write(t: VectorType) -> str:
         return rollout.module(program, steps, layout, t, watch, gauge)
 
     def right(code: LoadedCode) -> bool | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from armwright.backends.llvm.block import Block, Lanes, repeated
+from armwright.backends.llvm.block import Block, VectorType, loop_text
 
 IMPOSSIBLE_STRIDE = 2**63 - 1
 """A stride that no array has."""
@@ -35,7 +35,7 @@ class Batch:
     """
 
     sizes: Mapping[str, str]
-    lanes: Lanes
+    lanes: VectorType
     rows: bool = False
     through: str = ""
 
@@ -143,7 +143,7 @@ keep.{name}:"""
         t = self.lanes
         return f"""  %sum = load {t.vector}, ptr %status, align 64
   %broken = fcmp uno {t.vector} %sum, zeroinitializer
-  %any = call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} %broken)
+  %any = call i1 @llvm.vector.reduce.or.v{t.width}i1({t.mask} %broken)
   %answer = zext i1 %any to i32
   ret i32 %answer
 }}"""
@@ -152,12 +152,12 @@ keep.{name}:"""
 # Between arrays and tiles
 
 
-def tile_size(n: int, t: Lanes) -> int:
+def tile_size(n: int, t: VectorType) -> int:
     """Return the scalars of a tile of n vectors, with room for the whole last group of a transposition."""
     return -(-n // t.width) * t.width * t.width
 
 
-def packers(t: Lanes) -> list[str]:
+def packers(t: VectorType) -> list[str]:
     """Return functions that pack and unpack states in any layout."""
     return [_pack_any(t), _unpack_any(t), _lay(t)]
 
@@ -166,12 +166,12 @@ MANY_GROUPS = 8
 """Groups of W numbers from which rows are transposed in a loop; unrolled, they would compile slowly."""
 
 
-def streams(n: int, t: Lanes) -> bool:
+def streams(n: int, t: VectorType) -> bool:
     """Return True if rows of n numbers can bypass the caches: each starts at a piece or in its middle."""
     return n * t.bytes % STREAM_BYTES == 0 or t.double
 
 
-def row_packers(sizes: Iterable[int], t: Lanes, streamed: int | None = None) -> list[str]:
+def row_packers(sizes: Iterable[int], t: VectorType, streamed: int | None = None) -> list[str]:
     """Return functions that pack and unpack rows of these sizes; those of size `streamed` can bypass the caches."""
     asked = set(sizes)
     long = {n for n in asked if n >= MANY_GROUPS * t.width}
@@ -180,12 +180,12 @@ def row_packers(sizes: Iterable[int], t: Lanes, streamed: int | None = None) -> 
         *(text for n in sorted(short) for text in (_pack_rows(n, t), _unpack_rows(n, t))),
         *(_long_rows(name, n, t) for n in sorted(long) for name in ("pack", "unpack")),
         *([_stream_rows(streamed % 2 != 0, t), _long_rows("stream", streamed, t)] if streamed else []),
-        f"declare {t.vector} @llvm.masked.load.{t.suffix}.p0(ptr, i32, {t.truths}, {t.vector})",
-        f"declare void @llvm.masked.store.{t.suffix}.p0({t.vector}, ptr, i32, {t.truths})",
+        f"declare {t.vector} @llvm.masked.load.{t.suffix}.p0(ptr, i32, {t.mask}, {t.vector})",
+        f"declare void @llvm.masked.store.{t.suffix}.p0({t.vector}, ptr, i32, {t.mask})",
     ]
 
 
-def _long_rows(name: str, n: int, t: Lanes) -> str:
+def _long_rows(name: str, n: int, t: VectorType) -> str:
     """Return a function for rows of n numbers, W at a time, and then the rest."""
     array, tile = "ptr {array}, i64 %stride", "ptr {tile}"
     arguments = f"{array}, {tile}" if name == "pack" else f"{tile}, {array}"
@@ -203,14 +203,14 @@ def _long_rows(name: str, n: int, t: Lanes) -> str:
     return f"""define internal void @{name}{n}({noalias}) noinline {{
 start:
   br label %groups
-{repeated("groups", "%g", groups, step, "start", "groups", "rest")}
+{loop_text("groups", "%g", groups, step, "start", "groups", "rest")}
 rest:
 {rest if left else ""}  ret void
 }}"""
 
 
-def _pack_any(t: Lanes) -> str:
-    """Return a function from any layout, or fewer than W states (the last one repeated), to a tile."""
+def _pack_any(t: VectorType) -> str:
+    """Return a function from any layout, or fewer than W states (the last one loop_text), to a tile."""
     array, tile = _places("%lane", t)
     step = f"""  %short = icmp slt i64 %i, %last
   %lane = select i1 %short, i64 %i, i64 %last
@@ -222,7 +222,7 @@ def _pack_any(t: Lanes) -> str:
     return _each_number(f"@pack_any({signature})", "  %last = sub i64 %count, 1\n", step, t.width, t)
 
 
-def _unpack_any(t: Lanes) -> str:
+def _unpack_any(t: VectorType) -> str:
     """Return a function from a tile, or its first states, to any layout."""
     array, tile = _places("%i", t)
     step = f"""{tile}
@@ -233,7 +233,7 @@ def _unpack_any(t: Lanes) -> str:
     return _each_number(f"@unpack_any({signature})", "", step, "%count", t)
 
 
-def _lay(t: Lanes) -> str:
+def _lay(t: VectorType) -> str:
     """Return a function from a tile to an array whose states are contiguous."""
     step = f"""  %slot = mul i64 %k, {t.width}
   %place = mul i64 %k, %entry
@@ -244,13 +244,13 @@ def _lay(t: Lanes) -> str:
     return f"""define internal void @lay(ptr noalias %tile, i64 %n, ptr noalias %array, i64 %entry) noinline {{
 start:
   br label %entries
-{repeated("entries", "%k", "%n", step, "start", "entries", "end")}
+{loop_text("entries", "%k", "%n", step, "start", "entries", "end")}
 end:
   ret void
 }}"""
 
 
-def _places(state: str, t: Lanes) -> tuple[str, str]:
+def _places(state: str, t: VectorType) -> tuple[str, str]:
     """Return the addresses of number %k of a state in the array, and of state %i in the tile."""
     array = f"""  %offset = mul i64 {state}, %state
   %place = add i64 %base, %offset
@@ -260,30 +260,30 @@ def _places(state: str, t: Lanes) -> tuple[str, str]:
     return array, tile
 
 
-def _each_number(function: str, first: str, step: str, states: int | str, t: Lanes) -> str:
+def _each_number(function: str, first: str, step: str, states: int | str, t: VectorType) -> str:
     """Return a function that does `step` for every number %k of every state %i."""
     row = f"""  %base = mul i64 %k, %entry
   %row = mul i64 %k, {t.width}
   br label %states
-{repeated("states", "%i", states, step, "entries", "states", "next")}
+{loop_text("states", "%i", states, step, "entries", "states", "next")}
 next:"""
     return f"""define internal void {function} noinline {{
 start:
 {first}  br label %entries
-{repeated("entries", "%k", "%n", row, "start", "next", "end")}
+{loop_text("entries", "%k", "%n", row, "start", "next", "end")}
 end:
   ret void
 }}"""
 
 
-def _pack_rows(n: int, t: Lanes) -> str:
+def _pack_rows(n: int, t: VectorType) -> str:
     """Return a function from W rows of n contiguous numbers to a tile with one vector per number."""
     block = Block(t)
     for start, mask in _groups(n, t.width):
         rows = [
             block.let(
                 f"call {t.vector} @llvm.masked.load.{t.suffix}.p0"
-                f"(ptr {_row(block, i, start)}, i32 {t.bytes}, {t.truths} {mask}, {t.vector} zeroinitializer)"
+                f"(ptr {_row(block, i, start)}, i32 {t.bytes}, {t.mask} {mask}, {t.vector} zeroinitializer)"
             )
             for i in range(t.width)
         ]
@@ -292,7 +292,7 @@ def _pack_rows(n: int, t: Lanes) -> str:
     return block.function(f"@pack{n}(ptr noalias %array, i64 %stride, ptr noalias %tile) alwaysinline")
 
 
-def _unpack_rows(n: int, t: Lanes) -> str:
+def _unpack_rows(n: int, t: VectorType) -> str:
     """Return the reverse of `_pack_rows`."""
     block = Block(t)
     for start, mask in _groups(n, t.width):
@@ -303,12 +303,12 @@ def _unpack_rows(n: int, t: Lanes) -> str:
         for i, row in enumerate(_transposed(block, columns)):
             block.put(
                 f"call void @llvm.masked.store.{t.suffix}.p0"
-                f"({t.vector} {row}, ptr {_row(block, i, start)}, i32 {t.bytes}, {t.truths} {mask})"
+                f"({t.vector} {row}, ptr {_row(block, i, start)}, i32 {t.bytes}, {t.mask} {mask})"
             )
     return block.function(f"@unpack{n}(ptr noalias %tile, ptr noalias %array, i64 %stride) alwaysinline")
 
 
-def _stream_rows(odd: bool, t: Lanes) -> str:
+def _stream_rows(odd: bool, t: VectorType) -> str:
     """Return a function from W columns of a tile to rows past the caches; `odd` rows may start mid-piece."""
     block = Block(t)
     columns = [

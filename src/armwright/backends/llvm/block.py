@@ -1,4 +1,4 @@
-"""A block of IR text: a vector type, and instructions with a fresh name for each result."""
+"""Text of LLVM IR: vector types, and instructions with a fresh name for each result."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Lanes:
-    """A vector type of W floats or doubles."""
+class VectorType:
+    """A vector of `width` floats or doubles."""
 
     width: int
     double: bool
@@ -35,7 +35,7 @@ class Lanes:
         return f"<{self.width} x {self.integer}>"
 
     @property
-    def truths(self) -> str:
+    def mask(self) -> str:
         return f"<{self.width} x i1>"
 
     @property
@@ -43,7 +43,7 @@ class Lanes:
         return f"v{self.width}f{8 * self.bytes}"
 
     def number(self, x: float) -> str:
-        """Return a constant; LLVM writes floats as hexadecimal digits of the equal double."""
+        """Return a constant as LLVM writes it: a float, too, by the hexadecimal digits of a double."""
         if not self.double:
             x = struct.unpack("<f", struct.pack("<f", x))[0]
         return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
@@ -56,16 +56,16 @@ class Lanes:
 
 
 class Block:
-    """A block of IR instructions, with a fresh name for each result."""
+    """Instructions in order; `let` names the result of one."""
 
-    def __init__(self, lanes: Lanes) -> None:
+    def __init__(self, lanes: VectorType) -> None:
         self.lanes = lanes
         self.lines: list[str] = []
         self.declared: set[str] = set()
         self._count = 0
 
-    def another(self) -> Block:
-        """Return a block for another function, with common declarations."""
+    def sibling(self) -> Block:
+        """Return an empty block for another function, with the same declarations."""
         block = Block(self.lanes)
         block.declared = self.declared
         return block
@@ -85,8 +85,8 @@ class Block:
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
 
-    def on(self, name: str) -> None:
-        """Jump to a label that starts here."""
+    def jump_to(self, name: str) -> None:
+        """Jump to a label that is placed here."""
         self.put(f"br label %{name}")
         self.label(name)
 
@@ -116,11 +116,11 @@ class Block:
     def read(self, source: str) -> str:
         return self.let(f"load {self.lanes.vector}, ptr {source}, align {self.lanes.bytes}")
 
-    def spread(self, source: str) -> str:
-        """Load one number into every lane."""
-        return self.everywhere(self.let(f"load {self.lanes.scalar}, ptr {source}, align {self.lanes.bytes}"))
+    def load_broadcast(self, source: str) -> str:
+        """Load one number into all lanes."""
+        return self.broadcast(self.let(f"load {self.lanes.scalar}, ptr {source}, align {self.lanes.bytes}"))
 
-    def everywhere(self, one: str) -> str:
+    def broadcast(self, one: str) -> str:
         t = self.lanes
         first = self.let(f"insertelement {t.vector} poison, {t.scalar} {one}, i32 0")
         return self.let(f"shufflevector {t.vector} {first}, {t.vector} poison, <{t.width} x i32> zeroinitializer")
@@ -134,31 +134,31 @@ class Block:
         place = self.let(f"getelementptr {self.lanes.vector}, ptr {target}, i64 {index}")
         self.put(f"store {self.lanes.vector} {value}, ptr {place}, align {align}")
 
-    def choose(self, condition: str, x: str, y: str) -> str:
+    def select(self, condition: str, x: str, y: str) -> str:
         t = self.lanes
-        return self.let(f"select {t.truths} {condition}, {t.vector} {x}, {t.vector} {y}")
+        return self.let(f"select {t.mask} {condition}, {t.vector} {x}, {t.vector} {y}")
 
 
-def library(name: str, lanes: Lanes) -> str:
+def c_function(name: str, lanes: VectorType) -> str:
     """Return the name of a C library function of this precision."""
     return name if lanes.double else f"{name}f"
 
 
-def declarations(declared: set[str], t: Lanes) -> list[str]:
-    """Return declarations of intrinsics and C functions, and the metadata of rare branches and non-temporal stores."""
+def declarations(declared: set[str], t: VectorType) -> list[str]:
+    """Return declarations of intrinsics and C functions, and metadata for rare branches and non-temporal stores."""
     return [
         *sorted(declared),
-        *(f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos")),
-        f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths})",
+        *(f"declare {t.scalar} @{c_function(name, t)}({t.scalar})" for name in ("sin", "cos")),
+        f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.mask})",
         '!0 = !{!"branch_weights", i32 1, i32 1000000}',
         "!1 = !{i32 1}",
     ]
 
 
-def repeated(label: str, index: str, count: int | str, body: str, before: str, last: str, after: str) -> str:
+def loop_text(label: str, index: str, count: int | str, body: str, before: str, last: str, after: str) -> str:
     """Return a loop with this label: `body` for each index from 0 to below `count`.
 
-    The label `before` enters it, its last part has the label `last`, and it continues at `after`.
+    Control comes from `before`, `body` ends in the block `last`, and control goes on at `after`.
     """
     return f"""{label}:
   {index} = phi i64 [ 0, %{before} ], [ {index}.next, %{last} ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import reduce
 
 from armwright.backends.llvm.block import Block
-from armwright.backends.llvm.hyperbolic import tangent
+from armwright.backends.llvm.hyperbolic import tanh
 from armwright.backends.llvm.trigonometry import sine_cosine
 from armwright.backends.slots import allocate_slots
 from armwright.graph.angles import rounds
@@ -123,7 +123,7 @@ def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr
     last = len(pieces) - 1
     when = [home.get(x.index, last) if isinstance(x, Expr) else last for x in program.outputs]
     for k, piece in enumerate(pieces):
-        part = block.another()
+        part = block.sibling()
         values = _Values(program, part, slots)
         outputs = [i for i, piece_of in enumerate(when) if piece_of == k]
         _write_piece(program, part, values, piece, outputs, filled)
@@ -192,7 +192,7 @@ def compute(program: Program, block: Block, uniform: Collection[int] = ()) -> di
     values = _Values(program, block)
     for x, (a, k) in program.places().items():
         if a in uniform:
-            values[x] = block.spread(address(block, f"%p{a}", f"%s{a}", k))
+            values[x] = block.load_broadcast(address(block, f"%p{a}", f"%s{a}", k))
     _write_sines(program, block, values)
     _write(program.nodes, block, values)
     return values
@@ -217,13 +217,13 @@ def _sign(block: Block, x: str) -> str:
     """Return -1, 0 or 1; a nan stays a nan."""
     t = block.lanes
     one = block.call("copysign", t.splat(1.0), x)
-    signed = block.choose(block.let(f"fcmp one {t.vector} {x}, zeroinitializer"), one, t.splat(0.0))
-    return block.choose(block.let(f"fcmp uno {t.vector} {x}, zeroinitializer"), x, signed)
+    signed = block.select(block.let(f"fcmp one {t.vector} {x}, zeroinitializer"), one, t.splat(0.0))
+    return block.select(block.let(f"fcmp uno {t.vector} {x}, zeroinitializer"), x, signed)
 
 
 def _select(block: Block, x: str, positive: str, otherwise: str) -> str:
     above = block.let(f"fcmp ogt {block.lanes.vector} {x}, zeroinitializer")
-    return block.choose(above, positive, otherwise)
+    return block.select(above, positive, otherwise)
 
 
 EMIT: dict[str, Callable[..., str]] = {
@@ -236,7 +236,7 @@ EMIT: dict[str, Callable[..., str]] = {
     "abs": lambda block, x: block.call("fabs", x),
     "min": lambda block, x, y: block.call("minimum", x, y),
     "max": lambda block, x, y: block.call("maximum", x, y),
-    "tanh": tangent,
+    "tanh": tanh,
     "sign": _sign,
     "select": _select,
 }

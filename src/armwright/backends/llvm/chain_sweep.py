@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 
 from armwright.backends.interface import CHAIN_JOINTS, ChainLoop, ChainSweep
 from armwright.backends.llvm.batch_loop import HEADER, Batch, packers
-from armwright.backends.llvm.block import Block, Lanes, declarations
+from armwright.backends.llvm.block import Block, VectorType, declarations
 from armwright.backends.llvm.body import compute, number
 from armwright.backends.llvm.trigonometry import careful
 
 
-def module(rolled: ChainLoop, lanes: Lanes) -> str:
+def module(rolled: ChainLoop, lanes: VectorType) -> str:
     """The steps, and run(layout, begin, end).
 
     The layout holds address, distance of states and distance of entries of each input and of the output; then the
@@ -46,7 +46,7 @@ def _step(sweep: ChainSweep, kind: str, block: Block, name: str) -> str:
     return block.function(f"@{name}({signature}) noinline")
 
 
-def _run(rolled: ChainLoop, t: Lanes) -> Iterator[str]:
+def _run(rolled: ChainLoop, t: VectorType) -> Iterator[str]:
     entries = {**rolled.inputs, "out": 1}
     batch = Batch({**{name: f"%n.{name}" for name in rolled.inputs}, "out": "%n"}, t)
     yield HEADER
@@ -72,7 +72,7 @@ def _sweeps(rolled: ChainLoop, batch: Batch) -> Iterator[str]:
     yield from batch.deliver()
 
 
-def _memory(rolled: ChainLoop, entries: Mapping[str, int], t: Lanes) -> Iterator[str]:
+def _memory(rolled: ChainLoop, entries: Mapping[str, int], t: VectorType) -> Iterator[str]:
     """Room for the records of all sweeps but the last, and for tiles of states that lie otherwise in memory."""
     widest = max(sweep.carry for sweep in rolled.sweeps)
     yield f"""  %status = alloca {t.vector}, align 64
@@ -103,7 +103,7 @@ place:
         yield f"  %{name} = getelementptr {t.scalar}, ptr %work, i64 %size{i}"
 
 
-def _sweep(rolled: ChainLoop, k: int, begin: int, t: Lanes) -> Iterator[str]:
+def _sweep(rolled: ChainLoop, k: int, begin: int, t: VectorType) -> Iterator[str]:
     """One loop over the joints, from label start{k} to label start{k + 1}."""
     sweep, last = rolled.sweeps[k], k == len(rolled.sweeps) - 1
     yield f"start{k}:"
@@ -152,7 +152,7 @@ loop{k}:
     yield f"  br i1 %more{k}, label %loop{k}, label %start{k + 1}"
 
 
-def _joint(k: int, rolled: ChainLoop, t: Lanes) -> Iterator[str]:
+def _joint(k: int, rolled: ChainLoop, t: VectorType) -> Iterator[str]:
     """The parameters of a joint, and whether it turns."""
     yield f"""  %joint{k}.from = mul i64 %i{k}, {rolled.parameters}
   %joint{k} = getelementptr {t.scalar}, ptr %parameters, i64 %joint{k}.from

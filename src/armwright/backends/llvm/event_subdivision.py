@@ -56,17 +56,17 @@ class EventSubdivision(Stages):
         return self.let(f"fcmp {relation} {self.t.vector} {x}, {y}")
 
     def both(self, x: str, y: str) -> str:
-        return self.let(f"and {self.t.truths} {x}, {y}")
+        return self.let(f"and {self.t.mask} {x}, {y}")
 
     def either(self, x: str, y: str) -> str:
-        return self.let(f"or {self.t.truths} {x}, {y}")
+        return self.let(f"or {self.t.mask} {x}, {y}")
 
     def opposite(self, truths: str) -> str:
         ones = "<" + ", ".join(["i1 true"] * self.t.width) + ">"
-        return self.let(f"xor {self.t.truths} {truths}, {ones}")
+        return self.let(f"xor {self.t.mask} {truths}, {ones}")
 
     def any(self, truths: str) -> str:
-        return self.let(f"call i1 @llvm.vector.reduce.or.v{self.t.width}i1({self.t.truths} {truths})")
+        return self.let(f"call i1 @llvm.vector.reduce.or.v{self.t.width}i1({self.t.mask} {truths})")
 
     def write(self, value: str, place: str) -> None:
         self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
@@ -92,7 +92,7 @@ class EventSubdivision(Stages):
         """Repeat the step with another length and evaluate all events there; return the time."""
         self.stages(time, length, self.first)
         self.project()
-        end = self.of("fadd", time, length)
+        end = self.op("fadd", time, length)
         self.evaluate("watch", end, "%trial", target)
         return end
 
@@ -108,9 +108,9 @@ class EventSubdivision(Stages):
             share = self.load("%shares", k)
 
             def entry(e: str) -> None:
-                begun = self.of("fmul", length, self.load("%k", e))
-                grown = self.of("fsub", self.load("%trial", e), self.load("%now", e))
-                bend = self.call("fmuladd", share, self.of("fsub", grown, begun), begun)
+                begun = self.op("fmul", length, self.load("%k", e))
+                grown = self.op("fsub", self.load("%trial", e), self.load("%now", e))
+                bend = self.call("fmuladd", share, self.op("fsub", grown, begun), begun)
                 self.store("%near", e, self.call("fmuladd", share, bend, self.load("%now", e)))
 
             self.each("near", entry)
@@ -120,9 +120,9 @@ class EventSubdivision(Stages):
 
         def tangled(e: str) -> str:
             before, after, early = self.load("%before", e), self.load("%after", e), self._look(3, e)
-            begin = self.of("fdiv", self.of("fsub", early, before), t.splat(self.just))
+            begin = self.op("fdiv", self.op("fsub", early, before), t.splat(self.just))
             self.store("%slopes", e, begin)
-            start = self.choose(self.true("oeq", before, "zeroinitializer"), early, before)
+            start = self.select(self.true("oeq", before, "zeroinitializer"), early, before)
             return self._tangled(e, start, after, begin, self._slope(e, after), t.splat(1.0))
 
         return self._of_some("tangled", tangled)
@@ -132,7 +132,7 @@ class EventSubdivision(Stages):
         self.store("%piece", FOUND, self.t.splat(0.0))
 
         def look(e: str) -> None:
-            self.store("%piece", FOUND, self.choose(truth(e), self.t.splat(1.0), self.load("%piece", FOUND)))
+            self.store("%piece", FOUND, self.select(truth(e), self.t.splat(1.0), self.load("%piece", FOUND)))
 
         self.loop(name, self.events, look)
         return self.true("ogt", self.load("%piece", FOUND), "zeroinitializer")
@@ -147,24 +147,24 @@ class EventSubdivision(Stages):
 
     def _slope(self, e: str, after: str) -> str:
         """Return the slope of an event at the end of a piece, per length of the step."""
-        return self.of("fdiv", self.of("fsub", after, self._look(2, e)), self.t.splat(self.just))
+        return self.op("fdiv", self.op("fsub", after, self._look(2, e)), self.t.splat(self.just))
 
     def _tangled(self, e: str, before: str, after: str, begin: str, end: str, part: str) -> str:
         """Return `integrate.events.tangled` for a part of a step."""
         t, zero = self.t, "zeroinitializer"
         third, second = self._look(0, e), self._look(1, e)
-        reach = self.of("fdiv", part, t.splat(3.0))
+        reach = self.op("fdiv", part, t.splat(3.0))
         one = self.call("fmuladd", begin, reach, before)
-        two = self.of("fsub", after, self.of("fmul", end, reach))
+        two = self.op("fsub", after, self.op("fmul", end, reach))
         points, values = (before, one, two, after), (before, third, second, after)
-        many = self._twice([self.true("olt", self.of("fmul", a, b), zero) for a, b in pairwise(points)])
+        many = self._twice([self.true("olt", self.op("fmul", a, b), zero) for a, b in pairwise(points)])
         off = self.call("maxnum", self._off(third, points), self._off(second, points[::-1]))
-        wide = self.of("fsub", self._most("maxnum", points), self._most("minnum", points))
+        wide = self.op("fsub", self._most("maxnum", points), self._most("minnum", points))
         nearest = self._most("minnum", [self.call("fabs", x) for x in values])
         bent = self.both(
-            self.true("ogt", off, self.of("fmul", wide, t.splat(27 * MAX_CUBIC_DEVIATION))),
+            self.true("ogt", off, self.op("fmul", wide, t.splat(27 * MAX_CUBIC_DEVIATION))),
             self.true(
-                "ogt", self.of("fmul", off, t.splat(ZERO_DISTANCE_RATIO)), self.of("fmul", nearest, t.splat(27.0))
+                "ogt", self.op("fmul", off, t.splat(ZERO_DISTANCE_RATIO)), self.op("fmul", nearest, t.splat(27.0))
             ),
         )
         flat = self.both(self.true("oeq", begin, zero), self.true("oeq", end, zero))
@@ -181,7 +181,7 @@ class EventSubdivision(Stages):
         cubic = self.t.splat(0.0)
         for weight, point in zip(THIRD, points, strict=True):
             cubic = self.call("fmuladd", self.t.splat(float(weight)), point, cubic)
-        return self.call("fabs", self.of("fsub", self.of("fmul", value, self.t.splat(27.0)), cubic))
+        return self.call("fabs", self.op("fsub", self.op("fmul", value, self.t.splat(27.0)), cubic))
 
     def _most(self, which: str, values: tuple[str, ...] | list[str]) -> str:
         first, *rest = values
@@ -196,10 +196,10 @@ class EventSubdivision(Stages):
         t, block = self.t, self.block
         for k, value in enumerate((0.0, 1.0, 0.0, 1.0)):
             self.store("%piece", k, t.splat(value))
-        self.store("%piece", ACTIVE, self.choose(tangled, t.splat(1.0), t.splat(0.0)))
+        self.store("%piece", ACTIVE, self.select(tangled, t.splat(1.0), t.splat(0.0)))
         entry, loop, piece, out = (block.fresh(f"closer.{name}") for name in ("entry", "loop", "piece", "out"))
-        block.on(entry)
-        block.on(loop)
+        block.jump_to(entry)
+        block.jump_to(loop)
         after = f"{piece}.after"
         self.put(f"%{loop}.i = phi i64 [ 0, %{entry} ], [ %{loop}.next, %{after} ]")
         active = self.true("ogt", self.load("%piece", ACTIVE), "zeroinitializer")
@@ -207,7 +207,7 @@ class EventSubdivision(Stages):
         self.put(f"br i1 {self.let(f'and i1 {few}, {self.any(active)}')}, label %{piece}, label %{out}, !prof !0")
         block.label(piece)
         self._piece(time, length, active)
-        block.on(after)
+        block.jump_to(after)
         self.put(f"%{loop}.next = add i64 %{loop}.i, 1")
         self.put(f"br label %{loop}")
         block.label(out)
@@ -215,17 +215,17 @@ class EventSubdivision(Stages):
     def _piece(self, time: str, length: str, active: str) -> None:
         t = self.t
         begin, wide = self.load("%piece", BEGIN), self.load("%piece", WIDTH)
-        end = self.of("fadd", begin, wide)
-        end = self.choose(self.true("ogt", end, t.splat(1 - MIN_EVENT_PIECE / 2)), t.splat(1.0), end)
-        wide = self.of("fsub", end, begin)
+        end = self.op("fadd", begin, wide)
+        end = self.select(self.true("ogt", end, t.splat(1 - MIN_EVENT_PIECE / 2)), t.splat(1.0), end)
+        wide = self.op("fsub", end, begin)
         for k, share in enumerate((1 / 3, 2 / 3)):
             self.store("%shares", k, self.call("fmuladd", wide, t.splat(share), begin))
-        self.store("%shares", 2, self.of("fsub", end, t.splat(self.just)))
+        self.store("%shares", 2, self.op("fsub", end, t.splat(self.just)))
         self.store("%shares", 3, end)
 
         def look(k: str) -> None:
-            moved = self.of("fmul", length, self.load("%shares", k))
-            self.again(time, self.choose(active, moved, t.splat(0.0)), self._looks(k))
+            moved = self.op("fmul", length, self.load("%shares", k))
+            self.again(time, self.select(active, moved, t.splat(0.0)), self._looks(k))
 
         self.loop("piece.look", SAMPLES_PER_PIECE, look)
 
@@ -243,15 +243,15 @@ class EventSubdivision(Stages):
 
         def settle(e: str) -> None:
             before, after = self.load("%before", e), self._look(3, e)
-            self.store("%slopes", e, self.choose(gone, self._slope(e, after), self.load("%slopes", e)))
-            self.store("%before", e, self.choose(gone, after, before))
-            self.store("%after", e, self.choose(hit, after, self.load("%after", e)))
+            self.store("%slopes", e, self.select(gone, self._slope(e, after), self.load("%slopes", e)))
+            self.store("%before", e, self.select(gone, after, before))
+            self.store("%after", e, self.select(hit, after, self.load("%after", e)))
 
         self.loop("settle", self.events, settle)
-        self.store("%piece", LOW, self.choose(hit, begin, self.load("%piece", LOW)))
-        self.store("%piece", HIGH, self.choose(hit, end, self.load("%piece", HIGH)))
-        self.store("%piece", BEGIN, self.choose(gone, end, begin))
-        third = self.of("fdiv", wide, t.splat(3.0))
-        self.store("%piece", WIDTH, self.choose(split, third, self.of("fmul", wide, t.splat(3.0))))
+        self.store("%piece", LOW, self.select(hit, begin, self.load("%piece", LOW)))
+        self.store("%piece", HIGH, self.select(hit, end, self.load("%piece", HIGH)))
+        self.store("%piece", BEGIN, self.select(gone, end, begin))
+        third = self.op("fdiv", wide, t.splat(3.0))
+        self.store("%piece", WIDTH, self.select(split, third, self.op("fmul", wide, t.splat(3.0))))
         more = self.either(split, self.both(gone, self.true("olt", end, t.splat(1.0))))
-        self.store("%piece", ACTIVE, self.choose(more, t.splat(1.0), t.splat(0.0)))
+        self.store("%piece", ACTIVE, self.select(more, t.splat(1.0), t.splat(0.0)))

@@ -42,12 +42,12 @@ class GaugeRecording(EventDetection):
             return
         time = self.block.read("%t.here")
         self.evaluate("gauge", time, "%now", "%seen")
-        half = self.of("fmul", self.of("fsub", time, self.load("%since", 0)), self.t.splat(0.5))
+        half = self.op("fmul", self.op("fsub", time, self.load("%since", 0)), self.t.splat(0.5))
         self.store("%since", 0, time)
         self._keep_largest("%seen")
 
         def add(e: str) -> None:
-            both = self.of("fadd", self.load("%seen.before", e), self.load("%seen", e))
+            both = self.op("fadd", self.load("%seen.before", e), self.load("%seen", e))
             self._change(e, lambda total: self.call("fmuladd", both, half, total))
             self.store("%seen.before", e, self.load("%seen", e))
 
@@ -71,7 +71,7 @@ class GaugeRecording(EventDetection):
 
             def larger(total: str) -> str:
                 found = self.call("maxnum", total, seen)
-                return self.choose(which, found, total) if which else found
+                return self.select(which, found, total) if which else found
 
             self._change(e, larger)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from armwright.backends.llvm.block import Block, Lanes
+from armwright.backends.llvm.block import Block, VectorType
 from armwright.backends.llvm.body import address, arguments, signature
 from armwright.backends.llvm.stages import Stages
 from armwright.graph.program import FinalState, FinalStateGradient, FinalStateJacobian, Integration, Program
@@ -27,7 +27,7 @@ def integration_body(program: Program, integration: Integration, block: Block) -
 class _Body(Stages):
     """The text of `body`."""
 
-    def __init__(self, program: Program, integration: Integration, t: Lanes) -> None:
+    def __init__(self, program: Program, integration: Integration, t: VectorType) -> None:
         self.sizes = program.sizes
         steps = Steps(integration.a, integration.b, c=(0.0,) * len(integration.b))
         super().__init__(t, steps, sum(self.sizes[:2]), integration.unit_vectors)
@@ -37,7 +37,7 @@ class _Body(Stages):
 
     def text(self) -> str:
         self.block.label("start")
-        self.room(**self.further())
+        self.allocate(**self.further())
         for e, place in enumerate(self.entries(0, 2)):
             self.store("%now", e, self.block.read(place))
         length, count = self.entries(len(self.sizes) - 1, len(self.sizes))
@@ -92,7 +92,7 @@ class _Body(Stages):
         self.block.branch(f"icmp slt i64 {self.plus(number, 1)}, %count", more, done)
         self.block.label(more)
         work()
-        self.block.on(done)
+        self.block.jump_to(done)
 
 
 class _StateBody(_Body):
@@ -162,12 +162,12 @@ class _GradientBody(_Body):
         for weight, value in parts:
             if weight:
                 total = self.call("fmuladd", self.t.splat(weight), value, total)
-        self.store("%seeds", e, self.of("fmul", "%h", total))
+        self.store("%seeds", e, self.op("fmul", "%h", total))
 
     def gather(self, e: str) -> None:
         total = self.load("%sum", e)
         for i in range(self.steps.stages):
-            total = self.of("fadd", total, self.load("%pulled", self.plus(e, i * self.results)))
+            total = self.op("fadd", total, self.load("%pulled", self.plus(e, i * self.results)))
         self.store("%sum", e, total)
 
     def unproject(self) -> None:
@@ -178,17 +178,17 @@ class _GradientBody(_Body):
             square = inner = self.t.splat(0.0)
             for x, g in zip(raw, grads, strict=True):
                 square, inner = self.call("fmuladd", x, x, square), self.call("fmuladd", x, g, inner)
-            share = self.of("fdiv", inner, square)
+            share = self.op("fdiv", inner, square)
             length = self.call("sqrt", square)
             for e, (x, g) in enumerate(zip(raw, grads, strict=True), start=begin):
-                across = self.of("fsub", g, self.of("fmul", x, share))
-                self.store("%sum", e, self.of("fdiv", across, length))
+                across = self.op("fsub", g, self.op("fmul", x, share))
+                self.store("%sum", e, self.op("fdiv", across, length))
 
 
 class _JacobianBody(_Body):
     """Derivatives by positions, velocities and torques, n rows of 3 n columns each, through all stages."""
 
-    def __init__(self, program: Program, integration: Integration, t: Lanes) -> None:
+    def __init__(self, program: Program, integration: Integration, t: VectorType) -> None:
         super().__init__(program, integration, t)
         self.n = self.sizes[1]
         self.size = 3 * self.n * self.n
@@ -245,7 +245,7 @@ class _JacobianBody(_Body):
         self.put(f"br label %{done}")
         self.block.label(product)
         self.product(place, target)
-        self.block.on(done)
+        self.block.jump_to(done)
 
     def sum(self, target: str, begin: str, rates: str, weights: Sequence[float], e: str) -> None:
         """Compute target = begin + h (sum of weights times rates) at an entry."""
@@ -264,8 +264,8 @@ class _JacobianBody(_Body):
             """The columns from `first` on of a row."""
             name = self.block.fresh("inner")
             factors = self.let(f"mul i64 {row}, {n}")
-            self.block.on(f"{name}.in")
-            self.block.on(name)
+            self.block.jump_to(f"{name}.in")
+            self.block.jump_to(name)
             self.put(f"%{name}.k = phi i64 [ 0, %{name}.in ], [ %{name}.next, %{name} ]")
             for c in range(b):
                 self.put(
@@ -312,7 +312,7 @@ class _JacobianBody(_Body):
             for c in range(n):
                 place = self.plus(end, 2 * n + c)
                 more = self.load("%slopes", self.plus(begin, 2 * n * n + c))
-                self.store(target, place, self.of("fadd", self.load(target, place), more))
+                self.store(target, place, self.op("fadd", self.load(target, place), more))
 
         return row
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from armwright.backends.llvm.batch_loop import HEADER, Batch, packers, row_packers, streams, tile_size
-from armwright.backends.llvm.block import Block, Lanes, declarations, repeated
+from armwright.backends.llvm.block import Block, VectorType, declarations, loop_text
 from armwright.backends.llvm.body import constant, tiled, write_body
 from armwright.backends.llvm.integration import integration_body
 from armwright.backends.llvm.single import single_call
@@ -21,13 +21,13 @@ from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import FinalState, Program
 
 
-def module(program: Program, lanes: Lanes) -> str:
+def module(program: Program, lanes: VectorType) -> str:
     """Return the whole module: body, packing, the loop over a batch, the function for one state."""
     block = Block(lanes)
     parts = [
         *_bodies(program, block),
         *([_fill(program, lanes)] if _filled(program) else []),
-        *([solver(program.equations, block.another())] if program.equations else []),
+        *([solver(program.equations, block.sibling())] if program.equations else []),
         careful(lanes),
         *packers(lanes),
         *row_packers({*program.sizes, program.results}, lanes, _streamed(program, lanes)),
@@ -47,12 +47,12 @@ def _bodies(program: Program, block: Block) -> Iterator[str]:
     if isinstance(integration, FinalState):
         yield write_body(integration.rates_of(program), block, "rates")
     else:
-        yield write_body(integration.rates_of(program), block.another(), "rates")
+        yield write_body(integration.rates_of(program), block.sibling(), "rates")
         yield write_body(integration.stage_program(program), block, "others")
     yield integration_body(program, integration, block)
 
 
-def _run(program: Program, t: Lanes) -> Iterator[str]:
+def _run(program: Program, t: VectorType) -> Iterator[str]:
     """Yield the loop that calls `body` for every W states of a batch."""
     sizes = {**{str(a): n for a, n in enumerate(program.sizes)}, "o": program.results}
     batch = Batch({name: str(n) for name, n in sizes.items()}, t, rows=True)
@@ -77,7 +77,7 @@ def _run(program: Program, t: Lanes) -> Iterator[str]:
     yield batch.answer()
 
 
-def _streamed(program: Program, t: Lanes) -> int | None:
+def _streamed(program: Program, t: VectorType) -> int | None:
     """Return the row size of results that bypass the caches, or None."""
     n = program.results
     return n if tiled(program) and streams(n, t) else None
@@ -88,7 +88,7 @@ def _filled(program: Program) -> bool:
     return tiled(program) and program.equations is None
 
 
-def _fill(program: Program, t: Lanes) -> str:
+def _fill(program: Program, t: VectorType) -> str:
     """Return a function that writes the constant outputs into a tile, once for all states."""
     slots = [(k, value) for k, x in enumerate(program.outputs) if (value := constant(x)) is not None]
     places = ", ".join(f"i64 {k * t.width}" for k, _ in slots)
@@ -96,7 +96,7 @@ def _fill(program: Program, t: Lanes) -> str:
     block = Block(t)
     block.put("%place = load i64, ptr %place.at, align 8")
     block.put(f"%slot = getelementptr {t.scalar}, ptr %tile, i64 %place")
-    block.put(f"store {t.vector} {block.spread('%number.at')}, ptr %slot, align {t.bytes}")
+    block.put(f"store {t.vector} {block.load_broadcast('%number.at')}, ptr %slot, align {t.bytes}")
     step = "\n".join(
         [
             "  %place.at = getelementptr i64, ptr @fill.places, i64 %k",
@@ -104,7 +104,7 @@ def _fill(program: Program, t: Lanes) -> str:
             *block.lines,
         ]
     )
-    loop = f"start:\n  br label %each\n{repeated('each', '%k', len(slots), step, 'start', 'each', 'end')}\nend:"
+    loop = f"start:\n  br label %each\n{loop_text('each', '%k', len(slots), step, 'start', 'each', 'end')}\nend:"
     return f"""@fill.places = internal constant [{len(slots)} x i64] [{places}]
 @fill.numbers = internal constant [{len(slots)} x {t.scalar}] [{numbers}]
 define internal void @fill(ptr %tile) {{

@@ -19,7 +19,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from armwright.backends.interface import COMPILE_LOCK
-from armwright.backends.llvm.block import Lanes
+from armwright.backends.llvm.block import VectorType
 from armwright.backends.llvm.compiler import compiled, machine
 from armwright.backends.llvm.target import target
 from armwright.cache import code_digest, read
@@ -36,7 +36,7 @@ def _generator() -> str:
     return code_digest([*sorted(here.glob("*.py")), *shared, *rules])
 
 
-def lanes(dtype: str) -> Lanes:
+def lanes(dtype: str) -> VectorType:
     """Return the vector type of this process."""
     return target().vector(dtype)
 
@@ -75,7 +75,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def loaded(
-    digest: str, dtype: str, write: Callable[[Lanes], str], right: Callable[[LoadedCode], bool | None]
+    digest: str, dtype: str, write: Callable[[VectorType], str], right: Callable[[LoadedCode], bool | None]
 ) -> LoadedCode:
     """Return code from memory, or from disk if it is right, or else compiled from the text of `write`.
 

@@ -22,7 +22,7 @@ from armwright.backends.interface import (
     EventProgram,
     Gauge,
 )
-from armwright.backends.llvm.block import Block, Lanes, declarations
+from armwright.backends.llvm.block import Block, VectorType, declarations
 from armwright.backends.llvm.body import write_body
 from armwright.backends.llvm.gauges import GaugeRecording
 from armwright.backends.llvm.trigonometry import careful
@@ -39,7 +39,7 @@ def module(
     program: Program,
     steps: Steps,
     layout: Layout,
-    lanes: Lanes,
+    lanes: VectorType,
     watch: EventProgram | None = None,
     gauge: Gauge | None = None,
 ) -> str:
@@ -51,7 +51,7 @@ def module(
         "gauge": gauge.program if gauge and gauge.at_records else None,
         "within": gauge.within if gauge else None,
     }
-    bodies += [write_body(other, block.another(), name) for name, other in beside.items() if other is not None]
+    bodies += [write_body(other, block.sibling(), name) for name, other in beside.items() if other is not None]
     writer = _Writer(lanes, steps, len(program.outputs), layout, program.sizes, watch, gauge)
     run = writer.run()
     return "\n\n".join([*bodies, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
@@ -62,7 +62,7 @@ class _Writer(GaugeRecording):
 
     def __init__(
         self,
-        lanes: Lanes,
+        lanes: VectorType,
         steps: Steps,
         entries: int,
         layout: Layout,
@@ -80,10 +80,10 @@ class _Writer(GaugeRecording):
             kind = "i64" if field in INTEGER_FIELDS else "ptr"
             self.put(f"%{field} = load {kind}, ptr {place}, align 8")
         self.options = {
-            option: self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %options, i64 {i}"))
+            option: self.block.load_broadcast(self.let(f"getelementptr {t.scalar}, ptr %options, i64 {i}"))
             for i, option in enumerate(STEP_OPTIONS)
         }
-        self.room(moment=2, status=1, sums=2, **self.memory)
+        self.allocate(moment=2, status=1, sums=2, **self.memory)
         self.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
         self.put("%some = icmp slt i64 %begin, %end")
         self.put("br i1 %some, label %chunk, label %finish")
@@ -96,7 +96,7 @@ class _Writer(GaugeRecording):
         self.records(self.adaptive if self.steps.error is not None else self.fixed)
         self.block.label("done")
         self.each("save", lambda e: self.write(self.load("%now", e), self.outside("%y", e)))
-        self.block.on("leave")
+        self.block.jump_to("leave")
         self.put(f"%then = add i64 %at, {t.width}")
         self.put("%again = icmp slt i64 %then, %end")
         self.put("br i1 %again, label %chunk, label %finish")
@@ -119,15 +119,15 @@ class _Writer(GaugeRecording):
     def records(self, travel: Callable[[], None]) -> None:
         """Integrate to the time of each record by `travel`, which ends by jumping to `arrive`, and store it."""
         t = self.t
-        self.block.on("begin.records")
+        self.block.jump_to("begin.records")
         if self.steps.error is not None and self.steps.fsal:
             self.derivative(0, self.block.read("%t.here"), "%now")
         self.look()
         self.begin_measuring()
-        self.block.on("towards.first")
-        self.block.on("towards")
+        self.block.jump_to("towards.first")
+        self.block.jump_to("towards")
         self.put("%r = phi i64 [ 0, %towards.first ], [ %r.next, %reached ]")
-        goal = self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %times, i64 %r"))
+        goal = self.block.load_broadcast(self.let(f"getelementptr {t.scalar}, ptr %times, i64 %r"))
         self.put(f"%goal = fadd {t.vector} {goal}, {self.block.read('%start_offset.here')}")
         travel()
         self.block.label("arrive")
@@ -137,7 +137,7 @@ class _Writer(GaugeRecording):
             "record",
             lambda e: self.write(self.load("%now", e), self.outside("%records", self.let(f"add i64 {row}, {e}"))),
         )
-        self.block.on("reached")
+        self.block.jump_to("reached")
         self.put("%r.next = add i64 %r, 1")
         self.put("%r.more = icmp slt i64 %r.next, %count")
         self.put("br i1 %r.more, label %towards, label %done")
@@ -147,9 +147,9 @@ class _Writer(GaugeRecording):
         start = self.block.read("%t.here")
         place = self.let("getelementptr i64, ptr %substeps, i64 %r")
         self.put(f"%number = load i64, ptr {place}, align 8")
-        number = self.block.everywhere(self.scalar("%number"))
-        h = self.of("fdiv", self.of("fsub", "%goal", start), number)
-        self.block.on("step")
+        number = self.block.broadcast(self.scalar("%number"))
+        h = self.op("fdiv", self.op("fsub", "%goal", start), number)
+        self.block.jump_to("step")
         self.put("%i = phi i64 [ 0, %towards ], [ %i.next, %stepped ]")
         self.unless_stopped("stepping", "halt")
         now, going = self.after(start, h, "%i"), ""
@@ -165,12 +165,12 @@ class _Writer(GaugeRecording):
             self.measure_step(now, self.load("%instant", "0"), going)
             self.take(going, "take", "%trial", "%now")
             ended = self.true("one", self.block.read("%stop_reason.here"), "zeroinitializer")
-            at = self.choose(self.both(going, ended), self.load("%instant", "0"), self.block.read("%t.here"))
+            at = self.select(self.both(going, ended), self.load("%instant", "0"), self.block.read("%t.here"))
             self.write(at, "%t.here")
         else:
             self.measure_step(now, self.after(start, h, "%i.next"))
             self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
-        self.block.on("stepped")
+        self.block.jump_to("stepped")
         self.put("%i.more = icmp slt i64 %i.next, %number")
         self.put("br i1 %i.more, label %step, label %there")
         self.block.label("there")
@@ -182,7 +182,7 @@ class _Writer(GaugeRecording):
 
     def after(self, start: str, h: str, count: str) -> str:
         """Return the time after so many steps."""
-        return self.of("fadd", start, self.of("fmul", h, self.block.everywhere(self.scalar(count))))
+        return self.op("fadd", start, self.op("fmul", h, self.block.broadcast(self.scalar(count))))
 
     def scalar(self, count: str) -> str:
         return self.let(f"sitofp i64 {count} to {self.t.scalar}")
@@ -191,25 +191,25 @@ class _Writer(GaugeRecording):
         """Store the time of all rollouts that no event has ended."""
         if self.watch:
             going = self.true("oeq", self.block.read("%stop_reason.here"), "zeroinitializer")
-            time = self.choose(going, time, self.block.read("%t.here"))
+            time = self.select(going, time, self.block.read("%t.here"))
         self.write(time, "%t.here")
 
     def adaptive(self) -> None:
         """Take as many steps as each lane needs to keep its error below the tolerance."""
         t, zero = self.t, "zeroinitializer"
-        self.block.on("attempt")
+        self.block.jump_to("attempt")
         self.put("%tries = phi i64 [ 0, %towards ], [ %tries.next, %decided ]")
         self.unless_stopped("look", "done")
         lane = {name: self.block.read(f"%{name}.here") for name in ROLLOUT_SCALARS}
-        left = self.of("fsub", "%goal", lane["t"])
+        left = self.op("fsub", "%goal", lane["t"])
         active = self.both(self.true("oeq", lane["stop_reason"], zero), self.true("one", left, zero))
         self.put(f"br i1 {self.any(active)}, label %try, label %arrive")
         self.block.label("try")
         size, way = self.call("fabs", lane["h"]), self.call("fabs", left)
         arrives, short = self.ahead(size, way)
-        whole = self.choose(short, self.of("fmul", left, t.splat(0.5)), self.call("copysign", size, left))
-        end = self.choose(arrives, "%goal", self.of("fadd", lane["t"], whole))
-        length = self.choose(active, self.of("fsub", end, lane["t"]), t.splat(0.0))  # far from zero, t is coarse
+        whole = self.select(short, self.op("fmul", left, t.splat(0.5)), self.call("copysign", size, left))
+        end = self.select(arrives, "%goal", self.op("fadd", lane["t"], whole))
+        length = self.select(active, self.op("fsub", end, lane["t"]), t.splat(0.0))  # far from zero, t is coarse
         self.stages(lane["t"], length, self.first)
         err = self.error(length)
         accept = self.both(active, self.true("ole", err, t.splat(1.0)))
@@ -223,21 +223,21 @@ class _Writer(GaugeRecording):
         if self.steps.fsal:
             last = self.let(f"getelementptr {t.vector}, ptr %k, i64 {(self.steps.stages - 1) * self.m}")
             self.take(accept, "keep", last, "%k")
-        time = self.choose(accept, end, lane["t"])
+        time = self.select(accept, end, lane["t"])
         self.write(time, "%t.here")
         for name, which in (("accepted", accept), ("rejected", reject)):
-            more = self.of("fadd", lane[name], t.splat(1.0))
-            self.write(self.choose(which, more, lane[name]), f"%{name}.here")
+            more = self.op("fadd", lane[name], t.splat(1.0))
+            self.write(self.select(which, more, lane[name]), f"%{name}.here")
         remember = self.both(accept, self.opposite(short))
-        kept = self.choose(remember, self.call("maxnum", err, t.splat(MIN_PREVIOUS_RATIO)), lane["previous_error"])
+        kept = self.select(remember, self.call("maxnum", err, t.splat(MIN_PREVIOUS_RATIO)), lane["previous_error"])
         self.write(kept, "%previous_error.here")
-        held = self.choose(reject, t.splat(1.0), self.choose(accept, t.splat(0.0), lane["rejected_last"]))
+        held = self.select(reject, t.splat(1.0), self.select(accept, t.splat(0.0), lane["rejected_last"]))
         self.write(held, "%rejected_last.here")
         following = self.next_step(lane, err, length, short, accept)
         signed = self.call("copysign", following, left)
-        self.write(self.choose(active, signed, lane["h"]), "%h.here")
+        self.write(self.select(active, signed, lane["h"]), "%h.here")
         self.judge(lane, err, following, time, active, reject)
-        self.block.on("decided")
+        self.block.jump_to("decided")
         self.put("br label %attempt")
 
     def error(self, length: str) -> str:
@@ -251,44 +251,44 @@ class _Writer(GaugeRecording):
             largest = self.call("maxnum", *(self.call("fabs", self.load(y, e)) for y in ("%now", "%trial")))
             scale = self.call("fmuladd", self.options["rtol"], largest, self.options["atol"])
             for i, estimator in enumerate(estimators):
-                share = self.of("fdiv", self.of("fmul", self.weighted(estimator, e), length), scale)
+                share = self.op("fdiv", self.op("fmul", self.weighted_sum(estimator, e), length), scale)
                 self.store("%sums", str(i), self.call("fmuladd", share, share, self.load("%sums", str(i))))
 
         self.each("error", step, self.controlled)
         squares = self.load("%sums", "0")
         if len(estimators) == 1:
-            return self.call("sqrt", self.of("fmul", squares, t.splat(1.0 / self.controlled)))
+            return self.call("sqrt", self.op("fmul", squares, t.splat(1.0 / self.controlled)))
         # Hairer and Wanner's combination of the estimates of order 5 and 3
         weight = self.call("fmuladd", self.load("%sums", "1"), t.splat(0.01), squares)
-        root = self.call("sqrt", self.of("fmul", weight, t.splat(float(self.controlled))))
+        root = self.call("sqrt", self.op("fmul", weight, t.splat(float(self.controlled))))
         nothing = self.true("oeq", squares, "zeroinitializer")
-        return self.choose(nothing, t.splat(0.0), self.of("fdiv", squares, root))
+        return self.select(nothing, t.splat(0.0), self.op("fdiv", squares, root))
 
     def ahead(self, size: str, way: str) -> tuple[str, str]:
         """Return if a step ends at the next stop, and if it is shorter than `size` (`integrate.control.ahead`)."""
-        longest = self.of("fmul", self.options["longest"], self.t.splat(STEP_ROUNDING))
+        longest = self.op("fmul", self.options["longest"], self.t.splat(STEP_ROUNDING))
         arrives = self.true(
-            "ole", way, self.call("minnum", self.of("fmul", size, self.t.splat(MAX_STEP_EXTENSION)), longest)
+            "ole", way, self.call("minnum", self.op("fmul", size, self.t.splat(MAX_STEP_EXTENSION)), longest)
         )
-        near = self.true("olt", way, self.of("fmul", size, self.t.splat(2.0)))
+        near = self.true("olt", way, self.op("fmul", size, self.t.splat(2.0)))
         under = self.true("olt", way, size)
-        return arrives, self.let(f"select {self.t.truths} {arrives}, {self.t.truths} {under}, {self.t.truths} {near}")
+        return arrives, self.let(f"select {self.t.mask} {arrives}, {self.t.mask} {under}, {self.t.mask} {near}")
 
     def next_step(self, lane: dict[str, str], err: str, length: str, short: str, accept: str) -> str:
         """Return the next step from the errors of this one and the one before (`integrate.control.Rule`)."""
         t, option = self.t, self.options
-        exponent = self.choose(accept, option["alpha"], option["retry"])
+        exponent = self.select(accept, option["alpha"], option["retry"])
         power = self.call("pow", self.call("maxnum", err, t.splat(MIN_ERROR_RATIO)), exponent)
-        memory = self.choose(accept, self.call("pow", lane["previous_error"], option["beta"]), t.splat(1.0))
-        wanted = self.of("fdiv", self.of("fmul", option["safety"], memory), power)
-        wanted = self.choose(self.true("uno", err, "zeroinitializer"), option["shrink"], wanted)
-        most = self.choose(self.true("one", lane["rejected_last"], "zeroinitializer"), option["hold"], option["grow"])
+        memory = self.select(accept, self.call("pow", lane["previous_error"], option["beta"]), t.splat(1.0))
+        wanted = self.op("fdiv", self.op("fmul", option["safety"], memory), power)
+        wanted = self.select(self.true("uno", err, "zeroinitializer"), option["shrink"], wanted)
+        most = self.select(self.true("one", lane["rejected_last"], "zeroinitializer"), option["hold"], option["grow"])
         factor = self.call("minnum", self.call("maxnum", wanted, option["shrink"]), most)
-        following = self.call("fabs", self.of("fmul", length, factor))
+        following = self.call("fabs", self.op("fmul", length, factor))
         # a step cut short tells little about the next length
         size = self.call("fabs", lane["h"])
         resume = self.both(self.both(short, accept), self.true("ogt", size, following))
-        return self.call("minnum", self.choose(resume, size, following), option["longest"])
+        return self.call("minnum", self.select(resume, size, following), option["longest"])
 
     def judge(self, lane: dict[str, str], err: str, following: str, time: str, active: str, reject: str) -> None:
         """Stop a rollout with a reason if its state or step is bad."""
@@ -296,16 +296,16 @@ class _Writer(GaugeRecording):
         rounding = 2.0**-52 if t.double else 2.0**-23
         far = self.call("maxnum", self.call("fabs", lane["t"]), self.call("fabs", "%goal"))
         nowhere = self.true("uno", err, "zeroinitializer")
-        smallest = self.choose(
+        smallest = self.select(
             nowhere, t.splat(MIN_STEP_ROUNDINGS_NOT_FINITE * rounding), t.splat(MIN_STEP_ROUNDINGS * rounding)
         )
-        small = self.both(reject, self.true("olt", following, self.of("fmul", far, smallest)))
+        small = self.both(reject, self.true("olt", following, self.op("fmul", far, smallest)))
         broken = self.both(small, nowhere)
         self.put("%tries.next = add i64 %tries, 1")
-        first = self.let(f"insertelement {t.truths} poison, i1 {self.let('icmp sge i64 %tries.next, %limit')}, i32 0")
-        spent = self.let(f"shufflevector {t.truths} {first}, {t.truths} poison, <{t.width} x i32> zeroinitializer")
+        first = self.let(f"insertelement {t.mask} poison, i1 {self.let('icmp sge i64 %tries.next, %limit')}, i32 0")
+        spent = self.let(f"shufflevector {t.mask} {first}, {t.mask} poison, <{t.width} x i32> zeroinitializer")
         late = self.both(self.both(spent, active), self.true("one", time, "%goal"))
         state = self.block.read("%stop_reason.here") if self.watch else lane["stop_reason"]
         for condition, code in ((small, STEP_TOO_SMALL), (broken, NOT_FINITE), (late, TOO_MANY_STEPS)):
-            state = self.choose(condition, t.splat(float(code)), state)
+            state = self.select(condition, t.splat(float(code)), state)
         self.write(state, "%stop_reason.here")

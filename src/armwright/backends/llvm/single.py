@@ -1,9 +1,8 @@
-"""One state from Python at the cost of little more than the arithmetic: a C-level function made by LLVM.
+"""A C function, made by LLVM, for calls with one state: they cost little more than the arithmetic.
 
 `call` has the signature of a fast built-in function (METH_FASTCALL). If its arguments are plain contiguous
-arrays of the right length and type, it reads them where they lie, runs `body` and returns a new array. Anything
-else, and any result that is not finite, it hands to the Python callable it was bound to, which does the same
-with all checks.
+arrays of the right length and type, it reads them in place, runs `body` and returns a new array. Other arguments, and
+results that are not finite, go to a Python function with all checks.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.llvm.block import Block, Lanes, repeated
+from armwright.backends.llvm.block import Block, VectorType, loop_text
 from armwright.graph.program import Program
 
 # Fields of a NumPy array object, in bytes from its start: part of NumPy's stable binary interface
-TYPE, ARRAY_DATA, ARRAY_RANK, ARRAY_DIMENSIONS, DESCRIPTION, FLAGS = 8, 16, 24, 32, 56, 64
-PLAIN = 0x0001 | 0x0100  # C-contiguous and aligned
+TYPE_FIELD, DATA_FIELD, RANK_FIELD, SHAPE_FIELD, DTYPE_FIELD, FLAGS_FIELD = 8, 16, 24, 32, 56, 64
+PLAIN_FLAGS = 0x0001 | 0x0100  # C-contiguous and aligned
 ARRAY_TYPE, NEW_ARRAY = 2, 93  # entries of NumPy's table of C functions
 
 METH_FASTCALL = 0x0080
 
 MAX_UNROLLED_STORES = 64
-"""Outputs up to which stores are unrolled; more would compile slowly."""
+"""The number of outputs up to which stores are unrolled, as more compile slowly."""
 
 
-def single_call(program: Program, t: Lanes, fill: bool) -> str:
-    """Return the IR of `call`, and of the slots that `bind` fills; with `fill`, constants are in the tile already."""
+def single_call(program: Program, t: VectorType, fill: bool) -> str:
+    """Return the IR of `call` and of the pointers that `bind` sets; with `fill`, it writes constant outputs first."""
     block, sizes = Block(t), program.sizes
     tiles = {**{f"%tile{a}": n for a, n in enumerate(sizes)}, "%tileo": len(program.outputs)}
     block.put(f"%status = alloca {t.vector}, align 64")
@@ -40,10 +39,10 @@ def single_call(program: Program, t: Lanes, fill: bool) -> str:
     block.put("%kind = load ptr, ptr @description, align 8")
     block.branch(f"icmp eq i64 %given, {len(sizes)}", "check0", "ask")
     for a, n in enumerate(sizes):
-        _check(block, a, n, f"check{a + 1}" if a + 1 < len(sizes) else "read")
+        _check_argument(block, a, n, f"check{a + 1}" if a + 1 < len(sizes) else "read")
     block.label("read")
     for a, n in enumerate(sizes):
-        _read(block, a, n)
+        _copy_argument(block, a, n)
     arguments = ", ".join(f"ptr {tile}, i64 {t.width}" for tile in tiles)
     block.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
     if fill:
@@ -53,7 +52,7 @@ def single_call(program: Program, t: Lanes, fill: bool) -> str:
         block.put("call void @solve(ptr %tileo, ptr %status)")
     status = block.let(f"load {t.scalar}, ptr %status, align 64")
     block.branch(f"fcmp uno {t.scalar} {status}, {t.number(0.0)}", "ask", "answer")
-    _answer(block, program)
+    _return_array(block, program)
     shape = program.shape or (0,)
     return "\n".join(
         [
@@ -69,38 +68,38 @@ def single_call(program: Program, t: Lanes, fill: bool) -> str:
     )
 
 
-def _check(block: Block, a: int, n: int, following: str) -> None:
+def _check_argument(block: Block, a: int, n: int, following: str) -> None:
     """Check that argument a is a plain array of n numbers of the right type; otherwise Python handles the call."""
     block.label(f"check{a}")
     place = block.let(f"getelementptr ptr, ptr %args, i64 {a}")
     block.put(f"%arg{a} = load ptr, ptr {place}, align 8")
-    block.branch(f"icmp eq ptr {_field(block, f'%arg{a}', TYPE)}, %type", f"inspect{a}", "ask")
+    block.branch(f"icmp eq ptr {_field(block, f'%arg{a}', TYPE_FIELD)}, %type", f"inspect{a}", "ask")
     block.label(f"inspect{a}")
-    kind = _field(block, f"%arg{a}", DESCRIPTION)
-    rank, flags = (_field(block, f"%arg{a}", field, "i32") for field in (ARRAY_RANK, FLAGS))
+    kind = _field(block, f"%arg{a}", DTYPE_FIELD)
+    rank, flags = (_field(block, f"%arg{a}", field, "i32") for field in (RANK_FIELD, FLAGS_FIELD))
     same = block.let(f"icmp eq ptr {kind}, %kind")
-    line = block.let(f"icmp eq i32 {rank}, 1")
-    bits = block.let(f"and i32 {flags}, {PLAIN}")
-    plain = block.let(f"icmp eq i32 {bits}, {PLAIN}")
-    both = block.let(f"and i1 {same}, {line}")
-    block.branch(f"and i1 {both}, {plain}", f"measure{a}", "ask")
+    one_axis = block.let(f"icmp eq i32 {rank}, 1")
+    bits = block.let(f"and i32 {flags}, {PLAIN_FLAGS}")
+    plain = block.let(f"icmp eq i32 {bits}, {PLAIN_FLAGS}")
+    fits = block.let(f"and i1 {same}, {one_axis}")
+    block.branch(f"and i1 {fits}, {plain}", f"measure{a}", "ask")
     block.label(f"measure{a}")
-    dimensions = _field(block, f"%arg{a}", ARRAY_DIMENSIONS)
+    dimensions = _field(block, f"%arg{a}", SHAPE_FIELD)
     length = block.let(f"load i64, ptr {dimensions}, align 8")
     block.branch(f"icmp eq i64 {length}, {n}", following, "ask")
 
 
-def _read(block: Block, a: int, n: int) -> None:
-    """Read the numbers of argument a into its tile, each in every lane."""
-    t, data = block.lanes, _field(block, f"%arg{a}", ARRAY_DATA)
+def _copy_argument(block: Block, a: int, n: int) -> None:
+    """Copy every number of argument a to all lanes of its tile."""
+    t, data = block.lanes, _field(block, f"%arg{a}", DATA_FIELD)
     for k in range(n):
-        value = block.spread(block.let(f"getelementptr {t.scalar}, ptr {data}, i64 {k}"))
+        value = block.load_broadcast(block.let(f"getelementptr {t.scalar}, ptr {data}, i64 {k}"))
         place = block.let(f"getelementptr {t.scalar}, ptr %tile{a}, i64 {k * t.width}")
         block.put(f"store {t.vector} {value}, ptr {place}, align {t.bytes * t.width}")
 
 
-def _answer(block: Block, program: Program) -> None:
-    """Return a new array with the first lane of every output."""
+def _return_array(block: Block, program: Program) -> None:
+    """Write the first lane of every output to a new array and return it."""
     t, kind = block.lanes, 12 if block.lanes.double else 11
     block.label("answer")
     new = block.let("load ptr, ptr @new_array, align 8")
@@ -108,7 +107,7 @@ def _answer(block: Block, program: Program) -> None:
     block.put(f"%result = call ptr {new}(ptr %type, {arguments})")
     block.branch("icmp eq ptr %result, null", "end", "write")
     block.label("write")
-    target = _field(block, "%result", ARRAY_DATA)
+    target = _field(block, "%result", DATA_FIELD)
     if program.results > MAX_UNROLLED_STORES:
         step = f"""  %slot = mul i64 %k, {t.width}
   %source = getelementptr {t.scalar}, ptr %tileo, i64 %slot
@@ -116,7 +115,7 @@ def _answer(block: Block, program: Program) -> None:
   %place = getelementptr {t.scalar}, ptr {target}, i64 %k
   store {t.scalar} %value, ptr %place, align {t.bytes}"""
         block.put("br label %each")
-        block.put(repeated("each", "%k", program.results, step, "write", "each", "end"))
+        block.put(loop_text("each", "%k", program.results, step, "write", "each", "end"))
         block.label("end")
         block.put("ret ptr %result")
         return
@@ -125,7 +124,7 @@ def _answer(block: Block, program: Program) -> None:
         value = block.let(f"load {t.scalar}, ptr {source}, align {t.bytes}")
         place = block.let(f"getelementptr {t.scalar}, ptr {target}, i64 {k}")
         block.put(f"store {t.scalar} {value}, ptr {place}, align {t.bytes}")
-    block.on("end")
+    block.jump_to("end")
     block.put("ret ptr %result")
 
 
@@ -144,7 +143,7 @@ class _Method(ctypes.Structure):
 
 
 def bind(engine: Any, dtype: np.dtype[Any], fallback: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `call` of a loaded engine as a Python function that passes other arguments to `fallback`."""
+    """Return `call` of a loaded engine as a Python function, with `fallback` for what it cannot handle."""
     if platform.python_implementation() != "CPython":
         return fallback
     table = _numpy_table()
@@ -156,15 +155,15 @@ def bind(engine: Any, dtype: np.dtype[Any], fallback: Callable[..., Any]) -> Cal
     ):
         ctypes.c_void_p.from_address(engine.get_global_value_address(name)).value = value
     method = _Method(b"call", engine.get_function_address("call"), METH_FASTCALL, None)
-    _KEPT.append(method)
+    _METHODS.append(method)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.argtypes, create.restype = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p), ctypes.py_object
     made: Callable[..., Any] = create(ctypes.addressof(method), fallback, None)
     return made
 
 
-_KEPT: list[_Method] = []
-"""CPython keeps the address of a method's description as long as the function lives."""
+_METHODS: list[_Method] = []
+"""Descriptions of methods, which must live as long as their functions: CPython stores only the address."""
 
 
 def _numpy_table() -> Any:

@@ -31,7 +31,7 @@ def solver(left: Equations, block: Block) -> str:
     return "\n".join(
         [
             *tables,
-            *(_columns(width, left, block.another()) for width in sorted({columns.width for columns in left.blocks})),
+            *(_columns(width, left, block.sibling()) for width in sorted({columns.width for columns in left.blocks})),
             "define internal void @solve(ptr %tile, ptr %status) noinline {",
             *calls,
             "  ret void\n}",
@@ -123,7 +123,7 @@ def _pass(name: str, shifts: list[int], block: Block, after: str) -> str:
     for c in many:
         lines.append(at("entry", c))
         lines.append(f"  %{name}.y{c} = load {v}, ptr %{name}.entry.to{c}, align {t.bytes * t.width}")
-        inner = block.another()
+        inner = block.sibling()
         less = inner.fma(f"%{name}.minus", f"%{name}.y{c}", f"%{name}.sum{c}")
         lines += [line.replace("%v", f"%{name}.f{c}.") for line in inner.lines]
         lines.append(f"  %{name}.less{c} = bitcast {v} {less.replace('%v', f'%{name}.f{c}.')} to {v}")
@@ -140,7 +140,7 @@ def _pass(name: str, shifts: list[int], block: Block, after: str) -> str:
         *(f"  store {v} %{name}.end{c}, ptr %{name}.row.to{c}, align {t.bytes * t.width}" for c in many),
     ]
     if back:
-        inner, status = block.another(), t.splat(0.0)  # one sum for a row: to wait for the sum of all would take long
+        inner, status = block.sibling(), t.splat(0.0)  # one sum for a row: to wait for the sum of all would take long
         for c in many:
             status = inner.fma(f"%back.end{c}", t.splat(0.0), status)
         lines += [line.replace("%v", "%back.s") for line in inner.lines]

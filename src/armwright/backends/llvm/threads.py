@@ -1,9 +1,8 @@
-"""Several threads for one batch, without Python between them.
+"""Worker threads in compiled code, which share the states of a batch.
 
-Waking a Python thread costs as much as a thousand states. So each worker is a thread that waits inside compiled code on
-a semaphore of the C library; `share` wakes them, computes its own part and waits for theirs, all in one call that has
-released the interpreter. Where there are no such semaphores (only Linux is known to have them in this form), Python's
-own pool is used.
+Waking a Python thread costs as much as a thousand states. So workers wait inside compiled code on semaphores of the C
+library. `share` wakes them, computes the first part and waits for theirs, in one call without the interpreter lock.
+Except on Linux, whose semaphores are known to have this form, a pool of Python threads is used.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple
 
-SEMAPHORE = 32  # bytes: glibc and musl on 64-bit machines
-JOB = 2 * SEMAPHORE + 5 * 8
-"""One worker's memory: two semaphores (there is work, it is done), then run, layout, begin, end, answer."""
+SEMAPHORE_BYTES = 32  # bytes: glibc and musl on 64-bit machines
+JOB_BYTES = 2 * SEMAPHORE_BYTES + 5 * 8
+"""One worker's memory: two semaphores (work is ready, work is done), then run, layout, begin, end, answer."""
 
 SPINS = 50_000
-"""Polls before a worker sleeps, some tenths of a millisecond; waking takes as long as 2000 states."""
+"""Polls before a worker sleeps, some tenths of a millisecond: waking takes as long as 2000 states."""
 
-REFUSED = -1
-"""The answer of workers that serve another caller."""
+BUSY = -1
+"""The answer while the workers serve another caller."""
 
 IR = f"""
-%job = type {{ [{SEMAPHORE} x i8], [{SEMAPHORE} x i8], ptr, ptr, i64, i64, i64 }}
+%job = type {{ [{SEMAPHORE_BYTES} x i8], [{SEMAPHORE_BYTES} x i8], ptr, ptr, i64, i64, i64 }}
 
 define internal void @await(ptr %semaphore) {{
 start:
@@ -79,7 +78,7 @@ start:
   %free = extractvalue {{ i32, i1 }} %before, 1
   br i1 %free, label %give, label %refuse
 refuse:
-  ret i32 {REFUSED}
+  ret i32 {BUSY}
 give:
   %w = phi i64 [ 0, %start ], [ %w1, %give ]
   %job = getelementptr %job, ptr %jobs, i64 %w
@@ -131,7 +130,7 @@ declare i32 @sem_post(ptr)
 
 
 class Team(NamedTuple):
-    """The address of `share`, and the memory and the number of its workers."""
+    """The address of `share`, and the memory and number of its workers."""
 
     share: int
     jobs: int
@@ -141,39 +140,39 @@ class Team(NamedTuple):
 class Workers:
     """Threads that wait in compiled code."""
 
-    def __init__(self, engine: Any, most: int) -> None:
-        self._engine, self._most, self._started = engine, most, 0
-        self._jobs = (ctypes.c_char * (JOB * most))()
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._jobs))  # workers look at it until the process ends
+    def __init__(self, engine: Any, max_workers: int) -> None:
+        self._engine, self._max_workers, self._started = engine, max_workers, 0
+        self._jobs = (ctypes.c_char * (JOB_BYTES * max_workers))()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._jobs))  # workers read it until the process ends
         self._worker = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.get_function_address("worker"))
         long, pointer = ctypes.c_int64, ctypes.c_void_p
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, long, pointer, pointer, long, long)
-        self._share = kind(engine.get_function_address("share"))
+        signature = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, long, pointer, pointer, long, long)
+        self._share = signature(engine.get_function_address("share"))
         self._lock = threading.Lock()
         library = ctypes.CDLL(None)
-        for i in range(2 * most):
-            offset = JOB * (i // 2) + SEMAPHORE * (i % 2)
+        for i in range(2 * max_workers):
+            offset = JOB_BYTES * (i // 2) + SEMAPHORE_BYTES * (i % 2)
             library.sem_init(ctypes.byref(self._jobs, offset), 0, 0)
 
     def share(self, run: int, layout: Any, states: int, threads: int, width: int) -> int | None:
-        """run(layout, begin, end) over all states in `threads` parts; None if the workers serve another caller."""
+        """Call run(layout, begin, end) for all states in `threads` parts; None if they serve another caller."""
         workers = self._start(threads - 1)
         step = -(-states // ((workers + 1) * width)) * width
         answer = int(self._share(self._jobs, workers, run, layout, states, step))
-        return None if answer == REFUSED else answer
+        return None if answer == BUSY else answer
 
     def team(self, threads: int) -> Team:
-        """Return all that compiled code needs to share work among `threads` threads."""
+        """Return what compiled code needs to call `share` itself."""
         workers = self._start(threads - 1)
         return Team(self._engine.get_function_address("share"), ctypes.addressof(self._jobs), workers)
 
-    def _start(self, wanted: int) -> int:
-        """Start as many workers as wanted, or as possible."""
-        workers = min(wanted, self._most)
+    def _start(self, requested: int) -> int:
+        """Start the requested number of workers, or as many as there may be; return how many."""
+        workers = min(requested, self._max_workers)
         with self._lock:
             while self._started < workers:
-                place = ctypes.addressof(self._jobs) + JOB * self._started
-                threading.Thread(target=self._worker, args=(place,), daemon=True, name="armwright").start()
+                job = ctypes.addressof(self._jobs) + JOB_BYTES * self._started
+                threading.Thread(target=self._worker, args=(job,), daemon=True, name="armwright").start()
                 self._started += 1
         return workers
 
@@ -182,7 +181,7 @@ _current: list[Workers] = []
 
 
 def workers(link: Any) -> Workers | None:
-    """The workers of this process, if the machine has them; `link` turns IR into an engine."""
+    """Return the workers of this process, None where they do not exist; `link` makes an engine of IR."""
     if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
         return None
     if not _current:
@@ -191,16 +190,16 @@ def workers(link: Any) -> Workers | None:
 
 
 @cache
-def python_pool() -> ThreadPoolExecutor:
-    """Return the pool of Python threads, where compiled workers do not exist."""
+def python_thread_pool() -> ThreadPoolExecutor:
+    """Return the pool of Python threads, used where compiled workers do not exist."""
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="armwright")
 
 
-def _forget() -> None:
-    """Forget the workers after a fork: a child has none of the threads."""
+def _reset_after_fork() -> None:
+    """Drop the workers: a forked child has none of the threads."""
     _current.clear()
-    python_pool.cache_clear()
+    python_thread_pool.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_reset_after_fork)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from armwright.backends.llvm.block import Block, Lanes, library, repeated
+from armwright.backends.llvm.block import Block, VectorType, c_function, loop_text
 from armwright.backends.sines import sine_coefficients
 
 
@@ -29,21 +29,21 @@ def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
             block.store(memory, 3 * i + k, value, align)
         squares = block.fma(x, x, squares)
     large = block.let(f"fcmp ugt {t.vector} {squares}, {t.splat(largest(t) ** 2)}")
-    some = block.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} {large})")
+    some = block.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.mask} {large})")
     mend, done = block.fresh("mend"), block.fresh("done")
     block.put(f"br i1 {some}, label %{mend}, label %{done}, !prof !0")
     block.label(mend)
     for i, x in enumerate(angles):
         block.store(memory, 3 * i, x, align)
     block.put(f"call void @careful(ptr {memory}, i64 {n})")
-    block.on(done)
+    block.jump_to(done)
     return [(block.load(memory, 3 * i + 1, align), block.load(memory, 3 * i + 2, align)) for i in range(n)]
 
 
-def careful(lanes: Lanes) -> str:
+def careful(lanes: VectorType) -> str:
     """Return a function that replaces sine and cosine by those of the C library in lanes with too large an angle."""
     t = lanes
-    sine, cosine = library("sin", t), library("cos", t)
+    sine, cosine = c_function("sin", t), c_function("cos", t)
     step = f"""  %angle = udiv i64 %i, {t.width}
   %lane = urem i64 %i, {t.width}
   %row = mul i64 %angle, {3 * t.width}
@@ -66,7 +66,7 @@ next:"""
 start:
   %total = mul i64 %n, {t.width}
   br label %loop
-{repeated("loop", "%i", "%total", step, "start", "next", "end")}
+{loop_text("loop", "%i", "%total", step, "start", "next", "end")}
 end:
   ret void
 }}
@@ -94,12 +94,12 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
     odd = block.let(f"icmp ne {t.integers} {low}, zeroinitializer")
     following = block.let(f"add {t.integers} {quadrant}, {t.splat_integer(1)}")
     return (
-        _signed(block, block.choose(odd, cosine, sine), quadrant),
-        _signed(block, block.choose(odd, sine, cosine), following),
+        _signed(block, block.select(odd, cosine, sine), quadrant),
+        _signed(block, block.select(odd, sine, cosine), following),
     )
 
 
-def largest(t: Lanes) -> float:
+def largest(t: VectorType) -> float:
     """Return the largest angle that is reduced here."""
     return sine_coefficients(t.double).limit(t.fma)
 

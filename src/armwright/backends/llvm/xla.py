@@ -19,7 +19,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.llvm.backend import LlvmKernel
 from armwright.backends.llvm.native import engine_of
-from armwright.backends.llvm.threads import REFUSED, workers
+from armwright.backends.llvm.threads import BUSY, workers
 
 # Bytes from the start of each structure
 EXTENSION, API, ARGUMENTS, RESULTS = 8, 16, 72, 112  # of a frame; the last two are arrays of places of buffers
@@ -152,7 +152,7 @@ together:
   %chunks = sdiv i64 %less, %lanes
   %step = mul i64 %chunks, {width}
   %shared = call i32 %share(ptr %jobs, i64 %helping, ptr %run, ptr %layout, i64 %states, i64 %step)
-  %refused = icmp eq i32 %shared, {REFUSED}
+  %refused = icmp eq i32 %shared, {BUSY}
   br i1 %refused, label %alone, label %judge
 alone:
   %own = call i32 %run(ptr %layout, i64 0, i64 %states)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numpy.polynomial import Polynomial
 
-from armwright.model.mjcf.elimination import Contradiction, Elimination, Following
+from armwright.model.mjcf.elimination import Contradiction, Elimination, FollowerRule
 from armwright.model.mjcf.pose import transform, translation
 from armwright.model.mjcf.tendons import joint_factors
 from armwright.model.tree import TreeLoop
@@ -18,7 +18,7 @@ from armwright.model.tree import TreeLoop
 class Couplings:
     """The followers by joint number; `left_out` names couplings that are not read."""
 
-    by_joint: dict[int, Following]
+    by_joint: dict[int, FollowerRule]
     left_out: tuple[str, ...]
 
 
@@ -60,8 +60,8 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
     MuJoCo counts from the reference: q - ref = c0 + c1 (q_other - ref_other) + ...
     """
     found = Elimination()
-    every = list(_equations(mujoco, model))
-    straight = [equation for equation in every if not equation.curved]
+    equations = list(_equations(mujoco, model))
+    straight = [equation for equation in equations if not equation.curved]
     for equation in sorted(straight, key=lambda equation: len(equation.joints) > MAX_FIRST_JOINTS):
         factors, value = equation.straight
         joints = list(equation.joints)
@@ -80,7 +80,7 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
             ) from None
     left_out = [
         _description_of(equation, joint_names)
-        for equation in every
+        for equation in equations
         if equation.curved and not _add_curve(found, equation)
     ]
     return Couplings(found.solved(), tuple(left_out))

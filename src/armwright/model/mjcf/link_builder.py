@@ -131,12 +131,12 @@ class LinkBuilder:
             spring_rest=(float(m.qpos_spring[m.jnt_qposadr[j]]),),
             spring_curve=curve_of(m, j),
         )  # fmt: skip
-        found = replace(found, placement=found.at(-float(m.qpos0[m.jnt_qposadr[j]])))
+        found = replace(found, placement=found.transform(-float(m.qpos0[m.jnt_qposadr[j]])))
         if j not in self.couplings.by_joint:
             return found
         follows = self.couplings.by_joint[j]
         if not follows.terms:
-            return TreeJoint(name, "fixed", parent, child, found.at(follows.offset), axis)
+            return TreeJoint(name, "fixed", parent, child, found.transform(follows.offset), axis)
         (other, factor), *others = ((self.joint_names[k], factor) for k, factor in follows.terms)
         mimic = Mimic(other, factor, follows.offset, others=tuple(others), curve=follows.curve)
         return replace(found, mimic=mimic)

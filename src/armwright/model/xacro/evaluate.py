@@ -40,7 +40,7 @@ class Lookup(Protocol):
     def value_of(self, name: str) -> Value:
         """Return a value. Raises a KeyError for an unknown name."""
 
-    def known(self) -> Iterable[str]: ...
+    def known_names(self) -> Iterable[str]: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Namespace:
     def value_of(self, name: str) -> Value:
         return self.values[name]
 
-    def known(self) -> Iterable[str]:
+    def known_names(self) -> Iterable[str]:
         return self.values
 
 
@@ -229,7 +229,7 @@ def look_up(names: Lookup, name: str, what: str) -> Value:
     try:
         return names.value_of(name)
     except KeyError:
-        near = nearest(name, names.known())
+        near = nearest(name, names.known_names())
         guess = f"; did you mean {near!r}?" if near else ""
         raise Refused(f"unknown {what} {name!r}{guess}") from None
 

@@ -218,9 +218,9 @@ class _Expansion:
         if len(ways) > 1:
             visit.fail(f"property {name!r} has {' and '.join(ways)}; expected one of them")
         if self._truth(visit, given.get("remove", "false")):
-            for holder in scope.mechanism():
+            for holder in scope.enclosing():
                 holder.values.pop(name, None)
-        elif "default" not in given or not any(name in holder.values for holder in scope.mechanism()):
+        elif "default" not in given or not any(name in holder.values for holder in scope.enclosing()):
             self._set(visit, name, given.get("value", given.get("default")))
 
     def _set(self, visit: Visit, name: str, text: str | None) -> None:
@@ -244,7 +244,7 @@ class _Expansion:
         if where is None:
             return scope
         if where == "global":
-            return list(scope.mechanism())[-1]
+            return list(scope.enclosing())[-1]
         if where != "parent":
             visit.fail(f'scope = "{where}"; expected "parent" or "global"')
         outer = scope.outer
@@ -274,7 +274,7 @@ class _Expansion:
             visit.fail(f"a file that includes itself: {' -> '.join(file.name for file in cycle)}")
         scope = context.scope
         if "ns" in visit.element.attributes:
-            scope = context.scope.inside(namespace=True)
+            scope = context.scope.nested(namespace=True)
             context.scope.values[self._evaluated(visit, "ns")] = scope
         inside = replace(context, scope=scope, files=(*context.files, path))
         self._content(self._parse(visit, path), replace(visit, context=inside))
@@ -310,7 +310,7 @@ class _Expansion:
             visit = replace(visit, element=replace(element, attributes=others))
         found = scope.macro(name)
         if found is None:
-            known = [*self.handlers, *(known for outer in scope.mechanism() for known in outer.macros)]
+            known = [*self.handlers, *(known for outer in scope.enclosing() for known in outer.macros)]
             visit.fail(f"unknown macro {name!r}; {_guess(name, known)}")
         if visit.context.calls >= MAX_CALL_DEPTH:
             visit.fail(f"macros call each other more than {MAX_CALL_DEPTH} deep")
@@ -326,7 +326,7 @@ class _Expansion:
         for name in given:
             if name not in names:
                 visit.fail(f"macro {macro.name!r} has no parameter {name!r}; {_guess(name, names)}")
-        scope = call.scope.inside()
+        scope = call.scope.nested()
         for parameter in macro.parameters:
             if parameter.block:
                 if not blocks:
@@ -359,7 +359,7 @@ class _Expansion:
         name, scope = self._evaluated(visit, "name"), visit.context.scope
         block = scope.block(name)
         if block is None:
-            known = [key.lstrip("*") for outer in scope.mechanism() for key in outer.blocks]
+            known = [key.lstrip("*") for outer in scope.enclosing() for key in outer.blocks]
             visit.fail(f"unknown block {name!r}; {_guess(name, known)}")
         if block.expanded:
             self._write(block.text.strip(), visit.output)

@@ -1,4 +1,4 @@
-"""Properties, macros and XML blocks of a xacro file, and the scopes in which their names are known."""
+"""Properties, macros and XML blocks of a xacro file, and the scopes of their names."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PARAMETER = re.compile(
 
 
 MAX_PARAMETER_CHARS = 10_000
-"""Characters of the parameters of a macro."""
+"""The largest number of characters in the parameters of a macro."""
 
 
 @dataclass(frozen=True)
 class LazyProperty:
-    """The text of a property that is not used yet."""
+    """The text of a property, evaluated at its first use."""
 
     text: str
     element: Element
@@ -29,7 +29,7 @@ class LazyProperty:
 
 @dataclass(frozen=True)
 class MacroParameter:
-    """A parameter; `inherits` (^) takes the caller's property, `default` replaces a missing value."""
+    """A parameter of a macro. If missing, `inherits` (^) takes the caller's property, else `default` counts."""
 
     name: str
     inherits: bool = False
@@ -55,7 +55,7 @@ class Macro:
 
 @dataclass(frozen=True)
 class Block:
-    """XML to insert: already expanded if it was passed to a macro, else a property's."""
+    """XML to insert: the text of a property, or elements passed to a macro, which are already expanded."""
 
     elements: tuple[Element, ...]
     text: str
@@ -63,72 +63,72 @@ class Block:
 
 
 class Scope:
-    """The properties, blocks and macros of a file or of one call; unknown names are looked up outside.
+    """Properties, blocks and macros of a file or of one call; other names are looked up in the enclosing scopes.
 
-    A `namespace` is the scope of a file that was included with ns=.
+    A `namespace` is the scope of a file included with ns=.
     """
 
-    def __init__(self, outer: Scope | None, settle: Callable[[str, Scope], Value], namespace: bool = False) -> None:
-        self.outer, self.settle, self.namespace = outer, settle, namespace
+    def __init__(self, outer: Scope | None, evaluate: Callable[[str, Scope], Value], namespace: bool = False) -> None:
+        self.outer, self.evaluate, self.namespace = outer, evaluate, namespace
         self.values: dict[str, Value] = {}
         self.blocks: dict[str, Block] = {}
         self.macros: dict[str, Macro] = {}
-        self.settling: list[str] = []
+        self.pending: list[str] = []
 
-    def inside(self, namespace: bool = False) -> Scope:
-        return Scope(self, self.settle, namespace)
+    def nested(self, namespace: bool = False) -> Scope:
+        return Scope(self, self.evaluate, namespace)
 
-    def mechanism(self) -> Iterator[Scope]:
-        """Yield this scope and those around it, from within."""
+    def enclosing(self) -> Iterator[Scope]:
+        """Yield this scope and the scopes around it, innermost first."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
             scope = scope.outer
 
     def value_of(self, name: str) -> Value:
-        for scope in self.mechanism():
+        for scope in self.enclosing():
             if name in scope.values:
-                return scope._settled(name)
+                return scope._evaluated(name)
         return BUILT_IN_NAMES[name]
 
-    def known(self) -> Iterable[str]:
-        return [*(name for scope in self.mechanism() for name in scope.values), *BUILT_IN_NAMES]
+    def known_names(self) -> Iterable[str]:
+        return [*(name for scope in self.enclosing() for name in scope.values), *BUILT_IN_NAMES]
 
     def block(self, name: str) -> Block | None:
-        """Return a block; `**name` precedes `*name`, as in xacro."""
+        """Return a block or None; `**name` comes before `*name`, as in xacro."""
         keys = ("**" + name, "*" + name)
-        return next((scope.blocks[key] for key in keys for scope in self.mechanism() if key in scope.blocks), None)
+        return next((scope.blocks[key] for key in keys for scope in self.enclosing() if key in scope.blocks), None)
 
     def macro(self, name: str) -> tuple[Macro, Scope] | None:
-        """Return a macro and the scope of its call: this one, or the namespace in a name like `arm.link`."""
+        """Return a macro and the scope where it is found: this one, or the namespace of a name like `arm.link`."""
         scope = self
         *namespaces, last = name.split(".")
         for namespace in namespaces:
-            found = next((s.values[namespace] for s in scope.mechanism() if namespace in s.values), None)
+            found = next((s.values[namespace] for s in scope.enclosing() if namespace in s.values), None)
             if not isinstance(found, Scope):
                 return None
             scope = found
-        return next(((s.macros[last], scope) for s in scope.mechanism() if last in s.macros), None)
+        return next(((s.macros[last], scope) for s in scope.enclosing() if last in s.macros), None)
 
-    def _settled(self, name: str) -> Value:
-        """Return the value of a property of this scope, evaluated at its first use."""
+    def _evaluated(self, name: str) -> Value:
+        """Return the value of a property of this scope; evaluate it at its first use."""
         value = self.values[name]
         if not isinstance(value, LazyProperty):
             return value
-        if name in self.settling:
+        if name in self.pending:
             raise Refused(
-                f"property {name!r} refers to itself ({' -> '.join([*self.settling, name])}); "
-                'lazy_eval="false" computes it where it stands'
+                f"property {name!r} refers to itself ({' -> '.join([*self.pending, name])}); "
+                'lazy_eval="false" evaluates it where it is defined'
             )
-        self.settling.append(name)
+        self.pending.append(name)
         try:
-            self.values[name] = self.settle(value.text, self)
+            self.values[name] = self.evaluate(value.text, self)
         except Refused as error:
-            if len(self.settling) > 1:  # only the property that was asked for tells
+            if len(self.pending) > 1:  # only the requested property is named
                 raise
             raise Refused(f"{error}, in property {name!r} ({value.element.file}, line {value.element.line})") from None
         finally:
-            self.settling.pop()
+            self.pending.pop()
         return self.values[name]
 
 

@@ -1,4 +1,4 @@
-"""The same robot in the Robotics Toolbox for Python, as a modified DH table."""
+"""Dynamics of a robot by the Robotics Toolbox for Python."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from armwright.model.transforms import tensor
 from armwright.robot import Robot
 
 
-class Toolbox:
-    """One state a call. Base and tool are left out: gravity is turned instead, the last link has the payload in it."""
+class RoboticsToolbox:
+    """A robot as a modified DH table. Gravity is in the base frame; the last link includes the payload."""
 
     def __init__(self, arm: Robot) -> None:
         links = []
         for joint, link in zip(arm.joints, arm.mechanism().links, strict=True):
-            assert isinstance(link, Link)  # with numbers in it, not parameters
+            assert isinstance(link, Link)  # has numbers, not parameters
             body: dict[str, Any] = {"m": link.mass, "r": np.array(link.com), "I": tensor(link.inertia), "G": 1.0}
             if joint.prismatic:
                 links.append(rtb.PrismaticMDH(a=joint.a, alpha=joint.alpha, theta=joint.theta, offset=joint.d, **body))
