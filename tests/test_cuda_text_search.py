@@ -232,7 +232,7 @@ def test_the_threads_of_a_warp_find_what_one_finds() -> None:
 def test_a_card_keeps_the_step_in_registers() -> None:
     """As many blocks as `inverse_kinematics_launcher` wants have room beside each other, and no number of a thread leaves its registers."""
     whole = PANDA._solver("full", False, (), "cuda").device_search
-    blocks, _, _ = inverse_kinematics_launcher.OCCUPANCY
+    blocks, _, _ = inverse_kinematics_launcher.SEARCH_OCCUPANCY
     report = nvcc_report(inverse_kinematics.text(*whole._of, True, blocks=blocks))
     (registers,) = map(int, re.findall(r"Used (\d+) registers", report))
     assert registers <= 65536 // (blocks * inverse_kinematics.SEARCH_THREADS)

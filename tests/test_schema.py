@@ -16,7 +16,7 @@ from armwright.cli import app
 from armwright.errors import ArmwrightError, UnknownNameError
 from armwright.scenario import made, parse
 from armwright.schema import SCHEMAS, schema, words_of
-from armwright.sweep.study_measures import MEASURES
+from armwright.sweep.study_measures import STUDY_MEASURES
 from armwright.torque import LAWS
 
 ARM = aw.load("rr")
@@ -53,7 +53,7 @@ def test_a_schema_is_one_and_says_what_keys_mean(kind: str) -> None:
 def test_laws_and_measures_bring_their_words_into_a_schema() -> None:
     law = schema("scenario")["properties"]["torque"]["properties"]["law"]
     measures = schema("study")["properties"]["want"]["properties"]["measures"]["items"]
-    for choices, entries in ((law, LAWS), (measures, MEASURES)):
+    for choices, entries in ((law, LAWS), (measures, STUDY_MEASURES)):
         assert choices["enum"] == list(entries)
         assert choices["x-taplo"]["docs"]["enumValues"] == [words_of(entry) for entry in entries.values()]
         assert all(words_of(entry) for entry in entries.values())

@@ -34,7 +34,7 @@ from armwright.sweep.design import DRAWN_METHODS, design_of
 from armwright.sweep.distributions import DISTRIBUTIONS
 from armwright.sweep.prepare import prepare, setup_of
 from armwright.sweep.study_engine import compute_study
-from armwright.sweep.study_measures import MEASURES
+from armwright.sweep.study_measures import STUDY_MEASURES
 
 TEXT = """
 robot = "rr"
@@ -216,7 +216,7 @@ def test_whatever_varies_changes_the_motion(name: str) -> None:
     varied = aw.Study(
         "rr",
         {name: EVERYTHING[name]},
-        want={"measures": list(MEASURES), "windings": 0.1},
+        want={"measures": list(STUDY_MEASURES), "windings": 0.1},
         payload={"mass": 1.0},
         duration=0.3,
         every=0.05,

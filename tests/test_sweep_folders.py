@@ -28,7 +28,7 @@ from armwright.sweep.manifest import Manifest
 from armwright.sweep.prepare import setup_of
 from armwright.sweep.study import digest_of
 from armwright.sweep.study_engine import compute_study
-from armwright.sweep.study_measures import MEASURES
+from armwright.sweep.study_measures import STUDY_MEASURES
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +283,7 @@ def test_columns_of_a_study_are_known_before_it_runs() -> None:
     rr = aw.Study(
         "rr",
         {"payload.mass": [0.0, 1.0], "start": [0.0, 0.1]},
-        want={"measures": [*MEASURES, "final_q"], "windings": 0.1},
+        want={"measures": [*STUDY_MEASURES, "final_q"], "windings": 0.1},
         duration=0.1,
         every=0.05,
         torque={"law": "pd", "kp": 1, "kd": 1, "target": [1, 1]},

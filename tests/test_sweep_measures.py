@@ -18,7 +18,7 @@ from armwright.sweep.chunk_schema import columns_of
 from armwright.sweep.column_labels import label_of
 from armwright.sweep.prepare import prepare
 from armwright.sweep.study_engine import compute_study
-from armwright.sweep.study_measures import MEASURES as STUDY_MEASURES
+from armwright.sweep.study_measures import STUDY_MEASURES
 from armwright.sweep.study_page import study_page
 
 LARGEST_TORQUE = gauges.Gauge("twice the torque", "largest", lambda m: [maximum(2 * x, -2 * x) for x in m.torque])

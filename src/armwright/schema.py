@@ -32,7 +32,7 @@ from armwright.simulation.integration_settings import integrator_names
 from armwright.sizing.sizing_file import SIZING_KEYS
 from armwright.sweep.design import DESIGN_METHODS
 from armwright.sweep.study import STUDY_KEYS
-from armwright.sweep.study_measures import HISTORY_NAMES, MEASURES
+from armwright.sweep.study_measures import HISTORY_NAMES, STUDY_MEASURES
 from armwright.torque import LAWS, LawParameter
 
 Json: TypeAlias = dict[str, Any]
@@ -43,8 +43,8 @@ NON_NEGATIVE_NUMBER: Json = {"type": "number", "minimum": 0}
 TEXT: Json = {"type": "string"}
 FLAG: Json = {"type": "boolean"}
 COUNT_NUMBER: Json = {"type": "integer", "minimum": 1}
-ANGLE: Json = {"type": ["number", "string"]}
-QUANTITY: Json = ANGLE
+ANGLE_SCHEMA: Json = {"type": ["number", "string"]}
+QUANTITY: Json = ANGLE_SCHEMA
 """A number, or a text with its unit."""
 NUMBER_LIST: Json = {"type": "array", "items": NUMBER}
 TRIPLE: Json = {**NUMBER_LIST, "minItems": 3, "maxItems": 3}
@@ -70,7 +70,7 @@ MOTION_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
     "q0": (NUMBER_LIST, "The joints at the start: they decide between postures."),
     "center": (TRIPLE, "The centre of the circle, metres, seen from the world."),
     "axis": (TRIPLE, "The axis of the circle, counterclockwise about it, seen from the world."),
-    "angle": (ANGLE, 'How far around, radians or "90 deg"; a whole turn by default.'),
+    "angle": (ANGLE_SCHEMA, 'How far around, radians or "90 deg"; a whole turn by default.'),
     "turning": (FLAG, "Whether the tool turns with the circle; by default it keeps its orientation."),
     "duration": (POSITIVE_NUMBER, "Seconds."),
     "velocity": (
@@ -146,14 +146,14 @@ ROW_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
         'The link it hangs on, by name or number; "base"; by default the row before.',
     ),
     "type": ({"enum": list(OPTIONAL_KEYS)}, "The kind of the joint."),
-    "gamma": (ANGLE, "Of a general placement: the turn about the z axis before."),
-    "alpha": (ANGLE, 'The twist, radians or "pi/2", "90 deg".'),
+    "gamma": (ANGLE_SCHEMA, "Of a general placement: the turn about the z axis before."),
+    "alpha": (ANGLE_SCHEMA, 'The twist, radians or "pi/2", "90 deg".'),
     "a": (QUANTITY, "The length, metres."),
     "y": (QUANTITY, "Of a general placement, metres."),
     "z": (QUANTITY, "Of a general placement, metres."),
     "d": (QUANTITY, "The offset along z, metres; of a prismatic joint its zero."),
     "b": (QUANTITY, "The same in the conventions of Angeles and Saha."),
-    "theta": (ANGLE, "The angle about z; of a revolute joint its zero."),
+    "theta": (ANGLE_SCHEMA, "The angle about z; of a revolute joint its zero."),
     "pitch": (QUANTITY, "Of a helical joint, metres per radian."),
     "mass": (QUANTITY, "Kilograms."),
     "com": (POINT_QUANTITIES, "The centre of mass in the frame of the row, metres."),
@@ -174,7 +174,7 @@ ROW_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
     "rotor_inertia": (QUANTITY, "Of the motor, kg m^2; the joint feels it times gear^2."),
     "gear": (NUMBER, "The ratio of the gearbox."),
     "spring_stiffness": (NUMBER, "Of a spring beside the joint, N m per rad or N per m."),
-    "spring_rest": (ANGLE, "The position at which that spring is at rest."),
+    "spring_rest": (ANGLE_SCHEMA, "The position at which that spring is at rest."),
     "spring_curve": (NUMBER_LIST, "Its factors of x^2 and x^3, x away from the rest."),
     "mimic": (ANY_TABLE, "{joint, factor, offset}: it is at factor q + offset of the joint named."),
     "freedoms": (TABLE_LIST, "Of a joint with several freedoms, a table of limits and drive for each."),
@@ -352,7 +352,10 @@ def study() -> Json:
         "correlations": ({"type": "array"}, "Two names and how they are correlated, each."),
     }
     want: dict[str, tuple[Json, str]] = {
-        "measures": ({"type": "array", "items": _choices(MEASURES, MEASURES)}, "What is found of every rollout."),
+        "measures": (
+            {"type": "array", "items": _choices(STUDY_MEASURES, STUDY_MEASURES)},
+            "What is found of every rollout.",
+        ),
         "functions": (TEXT_LIST, "Of Python modules, module:function."),
         "within": (NUMBER, "rad or m from the target where a joint has settled."),
         "windings": (PER_JOINT, "Watts of heat per (N m)^2 of a joint."),

@@ -27,7 +27,7 @@ from armwright.robot import Robot
 
 PlaceName = Callable[[str | None], str]
 
-TABLE_KEYS = ("catalogue", "in_links")
+ACTUATOR_TABLE_KEYS = ("catalogue", "in_links")
 ELECTRIC_KEYS, HYDRAULIC_KEYS = ("motor", "gearbox", "brake", "mount"), ("cylinder", "lever", "mount")
 
 
@@ -55,7 +55,7 @@ def with_table(robot: Robot, data: Mapping[str, Any], where: PlaceName, folder: 
     in addition to that of an actuator is an error.
     """
     top, names = Reader(data, where), [joint.name for joint in robot.joints]
-    top.check_keys((*TABLE_KEYS, *names))
+    top.check_keys((*ACTUATOR_TABLE_KEYS, *names))
     book = _catalogue(top, folder)
     chosen = {name: _drive(top, name, book) for name in names if name in data}
     for joint in robot.joints:

@@ -27,7 +27,7 @@ WITHOUT_EFFECT = ", without effect on any torque"
 
 NO_LIMITS = (-math.inf, math.inf)
 
-DRIVE_FIELDS = (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb"), ("friction", "smooth"))
+DRIVE_DIFFERENCES = (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb"), ("friction", "smooth"))
 """Kind of difference and field of a joint."""
 
 
@@ -139,7 +139,7 @@ def _drive_differences(pair: RobotPair, different: bool) -> Iterator[Difference]
         "friction": pair.torque_differs(friction_torques, speeds),
         "rotor": pair.torque_differs(rotor_torques, pair.qdd) & different,
     }
-    for kind, name in DRIVE_FIELDS:
+    for kind, name in DRIVE_DIFFERENCES:
         for i, (x, y) in enumerate(zip(pair.a.joints, pair.b.joints, strict=True)):
             one, two = getattr(x, name), getattr(y, name)
             if pair.numbers_differ(one, two):

@@ -20,7 +20,7 @@ from armwright.model.refusal import OutsideFolder
 from armwright.model.tree import Tree
 from armwright.model.urdf_visuals import origin_of, scale_of
 
-LIMIT_KEYS = ("lower", "upper", "effort", "velocity")
+URDF_LIMIT_KEYS = ("lower", "upper", "effort", "velocity")
 TENSOR_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -154,7 +154,7 @@ def _sides(shape: xml.Element) -> Array | None:
 
 def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
     axis, limit, dynamics, mimic = (element.one(tag) for tag in ("axis", "limit", "dynamics", "mimic"))
-    bounds = {key: limit.number(key) for key in LIMIT_KEYS if key in limit.attributes} if limit else {}
+    bounds = {key: limit.number(key) for key in URDF_LIMIT_KEYS if key in limit.attributes} if limit else {}
     kind = element.text_of("type")
     limited = kind != "continuous" and bounds.keys() & {"lower", "upper"}
     return Hinge(

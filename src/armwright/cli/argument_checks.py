@@ -14,7 +14,7 @@ NUMBER_LIST_OPTIONS = ("--payload", "--payload-there", "--payload-at", "--gravit
 COUNT_COMMAND = "count"
 """The command whose argument may be a number of joints."""
 
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+NUMBER_PATTERN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 SEPARATORS = re.compile(r"[,;\s]+")
 
 
@@ -46,12 +46,12 @@ def comma_separated(text: str) -> str | None:
 
 def is_number(text: str) -> bool:
     """Return True if a text is one number."""
-    return NUMBER.fullmatch(text.strip()) is not None
+    return NUMBER_PATTERN.fullmatch(text.strip()) is not None
 
 
 def _split_numbers(text: str) -> list[str] | None:
     parts = [part for part in SEPARATORS.split(text.strip()) if part]
-    return parts if parts and all(NUMBER.fullmatch(part) for part in parts) else None
+    return parts if parts and all(NUMBER_PATTERN.fullmatch(part) for part in parts) else None
 
 
 def explain_bad_number(error: Any, words: Sequence[str]) -> None:
@@ -78,6 +78,6 @@ def _advice(value: str, whole: bool) -> str:
     """Return advice on what to type in place of a value."""
     if not whole and re.fullmatch(r"[-+]?\d+,\d+", value):
         return f"expected a decimal point: {value.replace(',', '.')}"
-    if found := re.match(rf"({NUMBER.pattern})\s*[a-zA-Z%°/^]+", value):
+    if found := re.match(rf"({NUMBER_PATTERN.pattern})\s*[a-zA-Z%°/^]+", value):
         return f"expected it without a unit, in SI units: {found[1]}"
     return f"expected a {'whole ' if whole else ''}number such as {3 if whole else 2.5}"

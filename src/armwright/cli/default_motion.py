@@ -13,7 +13,7 @@ import numpy as np
 
 from armwright.cli.command import parse_numbers
 from armwright.cli.output import report
-from armwright.cli.scenario_tables import LIMIT_KEYS, table_in, time_optimal_table
+from armwright.cli.scenario_tables import MOTION_LIMIT_KEYS, table_in, time_optimal_table
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.robot import Robot
@@ -73,7 +73,7 @@ def choose_motion(arm: Robot, flags: MotionFlags, changes: Mapping[str, Any]) ->
         if falls and given is not None:
             raise InputError(f"{flag}: the law {name!r} follows no motion; leave one of them out")
     others = {key: x for key, x in said.items() if key not in ("from", "to")}
-    limits = {key: others.pop(key) for key in LIMIT_KEYS if flags.fastest and key in others}
+    limits = {key: others.pop(key) for key in MOTION_LIMIT_KEYS if flags.fastest and key in others}
     left = dict(rest)
     if not isinstance(changes.get("trajectory", {}), Mapping):
         left["trajectory"] = changes["trajectory"]  # an error is raised where it is read

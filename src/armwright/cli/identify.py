@@ -36,7 +36,7 @@ from armwright.robot import Robot
 SUSPICIOUS_RESIDUAL = 0.2
 """The part of a joint's torque that a model may leave before something is likely to be wrong."""
 
-MAX_TABLE_ROWS = 1_000_000
+MAX_DATA_ROWS = 1_000_000
 """Of a table: some hundred megabytes."""
 
 ROBOT_WRITERS = {".toml": Robot.to_toml, ".urdf": Robot.to_urdf, ".xml": Robot.to_mjcf}
@@ -57,9 +57,9 @@ def run_excitation(
     Example: armwright excite puma560
     """
     arm = robot_of(robot)
-    if not 0 < every < np.inf or not period / every <= MAX_TABLE_ROWS:
+    if not 0 < every < np.inf or not period / every <= MAX_DATA_ROWS:
         raise InputError(
-            f"every = {every!r}: expected seconds, above zero, and no more than {MAX_TABLE_ROWS:,} rows a period"
+            f"every = {every!r}: expected seconds, above zero, and no more than {MAX_DATA_ROWS:,} rows a period"
         )
     most = np.minimum(velocity, [joint.max_velocity or np.inf for joint in arm.joints])
     with show_progress(f"looking for a motion of {arm.name}"):

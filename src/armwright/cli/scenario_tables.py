@@ -11,7 +11,7 @@ from armwright.scenario.laws import COMMON_KEYS
 from armwright.scenario.parse import merged
 from armwright.simulation.integration_settings import ADAPTIVE_OPTIONS, supported_options
 
-LIMIT_KEYS = ("velocity", "acceleration", "torque", "jerk", "reserve")
+MOTION_LIMIT_KEYS = ("velocity", "acceleration", "torque", "jerk", "reserve")
 """Keys of a time-optimal motion that say within which limits it is."""
 
 
@@ -53,8 +53,8 @@ def time_optimal_scenario(
     motion, said = table_in(data, "trajectory"), table_in(changes, "trajectory")
     if not motion:
         raise InputError("--fastest: the scenario has no [trajectory], so there is no path to go along fast; add one")
-    limits = {key: said[key] for key in LIMIT_KEYS if key in said}
-    left = {key: x for key, x in said.items() if key not in LIMIT_KEYS}
+    limits = {key: said[key] for key in MOTION_LIMIT_KEYS if key in said}
+    left = {key: x for key, x in said.items() if key not in MOTION_LIMIT_KEYS}
     rest = {**{key: x for key, x in changes.items() if key != "trajectory"}, **({"trajectory": left} if left else {})}
     if motion.get("type") == "time_optimal":
         return {**data, "trajectory": {**motion, **limits}}, rest

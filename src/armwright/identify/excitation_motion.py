@@ -36,10 +36,10 @@ from armwright.robot import Robot
 from armwright.trajectory.argument_checks import numbers, one_per_joint, positive, seconds
 from armwright.trajectory.motion_base import OneFormula, Traced
 
-DIFFERENCE_STEP = 1e-5  # of the differences, for coefficients of size one
+COEFFICIENT_STEP = 1e-5  # of the differences, for coefficients of size one
 PEAK_SAMPLES = 4001  # samples in which the peaks of the final motion are looked for
 LIMIT_MARGIN = 1 - 1e-9  # for rounding
-MAX_CONDITION = 1e12  # stands for the condition number of a motion that does not show everything
+UNOBSERVABLE_CONDITION = 1e12  # stands for the condition number of a motion that does not show everything
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,10 +142,10 @@ def condition(
     W = base.columns(regressor(robot, q, qd, qdd)) / _noise(robot, noise)[:, None]
     W = W.reshape(-1, len(base))
     lengths = np.linalg.norm(W, axis=0)
-    if len(W) < len(base) or lengths.min() <= lengths.max() / MAX_CONDITION:
+    if len(W) < len(base) or lengths.min() <= lengths.max() / UNOBSERVABLE_CONDITION:
         return math.inf
     singular = np.linalg.svd(np.linalg.qr(W / lengths, "r"), compute_uv=False)
-    return float(singular[0] / singular[-1]) if singular[-1] > singular[0] / MAX_CONDITION else math.inf
+    return float(singular[0] / singular[-1]) if singular[-1] > singular[0] / UNOBSERVABLE_CONDITION else math.inf
 
 
 def _noise(robot: Robot, noise: ArrayLike | None) -> Array:
@@ -244,7 +244,7 @@ class ExcitationSearch:
         By the eigenvalues of W^T W, which is quick and loses nothing that matters below 1e7.
         """
         values = [_spectrum(W)[1] for W in self._weighted(x)]
-        return np.array([0.5 * np.log(v[-1] / max(v[0], v[-1] / MAX_CONDITION)) for v in values])
+        return np.array([0.5 * np.log(v[-1] / max(v[0], v[-1] / UNOBSERVABLE_CONDITION)) for v in values])
 
     def value_and_slope(self, flat: Array) -> tuple[float, Array]:
         """The same of one shape, with its derivatives by the coefficients.
@@ -252,11 +252,11 @@ class ExcitationSearch:
         W changes by differences, its extreme eigenvalues by perturbation: with W^T W v = d v for columns of unit
         length, the change of d is 2 (W v) (dW v), less what comes of bringing the columns to unit length again.
         """
-        steps = np.concatenate([np.zeros((1, flat.size)), DIFFERENCE_STEP * np.eye(flat.size)])
+        steps = np.concatenate([np.zeros((1, flat.size)), COEFFICIENT_STEP * np.eye(flat.size)])
         W, *others = self._weighted((flat + steps).reshape(-1, *self.unknowns))
-        change = (np.array(others) - W) / DIFFERENCE_STEP
+        change = (np.array(others) - W) / COEFFICIENT_STEP
         lengths, values, vectors = _spectrum(W)
-        ends, v = np.maximum(values[[0, -1]], values[-1] / MAX_CONDITION), vectors[:, [0, -1]]
+        ends, v = np.maximum(values[[0, -1]], values[-1] / UNOBSERVABLE_CONDITION), vectors[:, [0, -1]]
         u = v / lengths[:, None]
         stretched = np.einsum("mrb,rb->mb", change, W) / lengths**2
         slopes = 2 * np.einsum("mrb,bk,rk->mk", change, u, W @ u, optimize=["einsum_path", (0, 1), (0, 1)])

@@ -34,7 +34,7 @@ MIN_BARRIER_WEIGHT = 1e-4
 
 WEIGHT_REDUCTION = 0.2
 WEIGHT_HALVINGS = 5  # of the weight, to find the one that spends what may be spared
-MAX_NEWTON_STEPS = 60  # of Newton's method, for one weight
+MAX_BARRIER_STEPS = 60  # of Newton's method, for one weight
 MAX_DECREMENT = 1e-8
 MIN_LINE_STEP = 1e-12  # step in the line search
 WIDE, NARROW = 0.2, 0.05  # metres: radii of gyration of links of which nothing is known
@@ -132,7 +132,7 @@ def _minimum(problem: NearestBodies, x: Array, weight: float) -> Array:
         return problem.misfit(at) + weight * problem.divergence(at)
 
     value = total(x)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_BARRIER_STEPS):
         step, fall = problem.newton(x, weight)
         if fall <= MAX_DECREMENT * weight:
             break

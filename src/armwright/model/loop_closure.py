@@ -26,7 +26,7 @@ from armwright.model.loop_positions import angle_of
 from armwright.model.mimic import Mimic
 from armwright.model.records import JointModel, LoopModel
 
-MAX_LOOP_GAP = 1e-11
+LOOP_GAP_TOLERANCE = 1e-11
 """The gap of a closed loop, relative to its size."""
 
 MAX_AXIS_ANGLE = 1e-9
@@ -35,7 +35,7 @@ MAX_AXIS_ANGLE = 1e-9
 MIN_LOOP_DETERMINANT = 1e-9
 """The smallest determinant of a loop, relative to the square of its size."""
 
-MAX_NEWTON_STEPS = 100
+MAX_CLOSURE_STEPS = 100
 """The number of Newton steps before closing a loop fails."""
 
 PROPORTION_TOLERANCE = 1e-10
@@ -148,11 +148,11 @@ class _OpenLoop:
         entries = [self._place(name) for name in self.loop.dependent]
         joints = [self.names.index(name) for name in self.loop.dependent]
         q, smallest = q.copy(), math.inf
-        for _ in range(MAX_NEWTON_STEPS):
+        for _ in range(MAX_CLOSURE_STEPS):
             there, loop = self._rows(q)
             e = np.array(closure_error(there, loop), float)
             smallest = min(smallest, float(np.linalg.norm(e)))
-            if np.linalg.norm(e) <= MAX_LOOP_GAP * self._size(there, loop):
+            if np.linalg.norm(e) <= LOOP_GAP_TOLERANCE * self._size(there, loop):
                 return q
             columns = ends(there, loop).columns
             J = np.array([[*columns[i].l] for i in joints], float).T

@@ -21,7 +21,7 @@ from armwright.model.mimic import Mimic, MimicCycle, resolve_mimics
 from armwright.model.tree import MAX_LISTED, MULTI_FREEDOM_KINDS, Tree, TreeJoint, checked_tree
 from armwright.model.tree_tips import chain_end
 
-LIMIT_TOLERANCE = 1e-6
+LOCKED_LIMIT_TOLERANCE = 1e-6
 """The relative excess of a limit without a warning."""
 
 
@@ -179,7 +179,7 @@ def _warn_of_limits(joint: TreeJoint, value: float) -> None:
     if joint.limits is None:
         return
     low, high = joint.limits
-    if not low - LIMIT_TOLERANCE * (1 + abs(low)) <= value <= high + LIMIT_TOLERANCE * (1 + abs(high)):
+    if not low - LOCKED_LIMIT_TOLERANCE * (1 + abs(low)) <= value <= high + LOCKED_LIMIT_TOLERANCE * (1 + abs(high)):
         unit = "m" if joint.kind == "prismatic" else "rad"
         warnings.warn(
             f"locked[{joint.name!r}] = {value:g} is outside of its limits, {low:g} to {high:g} {unit}",

@@ -40,7 +40,7 @@ SLIGHT_MASS_DIFFERENCE = 0.1
 
 PLACEHOLDER_REASON = ", a placeholder of exporters"
 
-EARTH_GRAVITY = (9.76, 9.84)
+EARTH_GRAVITY_RANGE = (9.76, 9.84)
 PLANET_GRAVITY = {1.62: "the Moon's", 3.71: "that of Mars", 8.87: "that of Venus", 24.8: "Jupiter's"}
 
 
@@ -186,7 +186,7 @@ def gravity(robot: RobotFacts) -> Iterator[Doubt]:
     if not size:
         yield Doubt("note", "it is weightless: gravity is 0 0 0")
         return
-    if not EARTH_GRAVITY[0] <= size <= EARTH_GRAVITY[1]:
+    if not EARTH_GRAVITY_RANGE[0] <= size <= EARTH_GRAVITY_RANGE[1]:
         known = next((text for value, text in PLANET_GRAVITY.items() if abs(size - value) < 0.02 * value), None)
         text = f"gravity is {size:.5g} m/s^2" + (f", {known}" if known else "; expected 9.81, or 0 for none")
         yield Doubt("note" if known else "warning", text)

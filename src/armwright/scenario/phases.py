@@ -23,7 +23,7 @@ from armwright.trajectory import Trajectory
 
 PHASE_KEYS = ("name", "duration", "payload", "until", "trajectory", "torque")
 
-START_TOLERANCE = 1e-6
+PHASE_START_TOLERANCE = 1e-6
 """Largest gap in radians or metres between the end of a motion and the start of the next."""
 
 
@@ -76,7 +76,7 @@ def _phase(
     driven = next((inside(reader, "torque") for reader in (part, top) if "torque" in reader.data), None)
     if "trajectory" in part.data:
         motion = trajectory_of(inside(part, "trajectory"), arm, folder, begin)
-        if begin is not None and float(np.max(np.abs(motion(motion.start)[0] - begin))) > START_TOLERANCE:
+        if begin is not None and float(np.max(np.abs(motion(motion.start)[0] - begin))) > PHASE_START_TOLERANCE:
             first = motion(motion.start)[0].tolist()
             part.fail("trajectory", f"it begins at {first}, and the robot is at {begin.tolist()}; begin there")
     elif "torque" not in part.data and begin is not None and duration is not None:

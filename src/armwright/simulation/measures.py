@@ -120,7 +120,7 @@ def _rms_of(gauge: Gauge) -> Callable[[GaugeTotals], Array]:
     return lambda found: found.rms(gauge)
 
 
-TORQUE, SPEED, POWER, ENERGY = ("N m", "N"), ("rad/s", "m/s"), ("W", "W"), ("J", "J")
+_TORQUE, _SPEED, _POWER, _ENERGY = ("N m", "N"), ("rad/s", "m/s"), ("W", "W"), ("J", "J")
 DISTANCE, TIME = ("rad", "m"), ("s", "s")
 
 MEASURES: Registry[Measure] = Registry(
@@ -128,14 +128,14 @@ MEASURES: Registry[Measure] = Registry(
     {
         name: Measure(sentence, units, gauges, _example(name), formula)
         for name, sentence, units, gauges, formula in (
-            ("peak_torque", "largest torque of the drive", TORQUE, (of.PEAK_TORQUE,), None),
-            ("rms_torque", "root mean square of the torque", TORQUE, (of.SQUARED_TORQUE,), _rms_of(of.SQUARED_TORQUE)),
-            ("peak_speed", "largest speed", SPEED, (of.PEAK_SPEED,), None),
-            ("rms_speed", "root mean square of the speed", SPEED, (of.SQUARED_SPEED,), _rms_of(of.SQUARED_SPEED)),
-            ("peak_power", "largest power of the drive", POWER, (of.PEAK_POWER,), None),
-            ("rms_power", "root mean square of the power", POWER, (of.SQUARED_POWER,), _rms_of(of.SQUARED_POWER)),
-            ("work", "energy that the drive puts in less what it takes back", ENERGY, (of.NET_WORK,), None),
-            ("energy", "energy that the drive puts in", ENERGY, (of.SUPPLIED_ENERGY,), None),
+            ("peak_torque", "largest torque of the drive", _TORQUE, (of.PEAK_TORQUE,), None),
+            ("rms_torque", "root mean square of the torque", _TORQUE, (of.SQUARED_TORQUE,), _rms_of(of.SQUARED_TORQUE)),
+            ("peak_speed", "largest speed", _SPEED, (of.PEAK_SPEED,), None),
+            ("rms_speed", "root mean square of the speed", _SPEED, (of.SQUARED_SPEED,), _rms_of(of.SQUARED_SPEED)),
+            ("peak_power", "largest power of the drive", _POWER, (of.PEAK_POWER,), None),
+            ("rms_power", "root mean square of the power", _POWER, (of.SQUARED_POWER,), _rms_of(of.SQUARED_POWER)),
+            ("work", "energy that the drive puts in less what it takes back", _ENERGY, (of.NET_WORK,), None),
+            ("energy", "energy that the drive puts in", _ENERGY, (of.SUPPLIED_ENERGY,), None),
             ("tracking_error", "largest distance to the motion or target", DISTANCE, (of.PEAK_ERROR,), None),
             ("rms_tracking_error", "root mean square of the distance to the motion or target", DISTANCE,
                 (of.SQUARED_ERROR,), _rms_of(of.SQUARED_ERROR)),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from armwright.simulation.batch_run import BatchRun
     from armwright.simulation.run import Run
 
-LIMIT_TOLERANCE = 1e-9
+UTILISATION_TOLERANCE = 1e-9
 """Relative: a motion planned to reach a limit exactly does not exceed it."""
 
 
@@ -168,7 +168,7 @@ def batch_utilisation(batch: BatchRun) -> Utilisation:
 def _used(robot: Robot, t: Array, tau: Array, qd: Array, rollouts: Array | None) -> Utilisation:
     """Return the utilisation of records (k,), with their rollouts if there are several."""
     found = zip(robot.joints, _peaks(t, tau, rollouts), _peaks(t, qd, rollouts), strict=True)
-    rounding = LIMIT_TOLERANCE * float(np.max(np.abs(tau), initial=0.0))
+    rounding = UTILISATION_TOLERANCE * float(np.max(np.abs(tau), initial=0.0))
     uses = []
     for joint, (torque, strong, first), (speed, fast, second) in found:
         needed = 0.0 if joint.max_torque == 0 and torque <= rounding else torque
@@ -199,7 +199,7 @@ def _part(peak: float, limit: float | None) -> float | None:
 
 
 def _beyond(part: float | None) -> bool:
-    return part is not None and part > 1 + LIMIT_TOLERANCE
+    return part is not None and part > 1 + UTILISATION_TOLERANCE
 
 
 def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
@@ -208,5 +208,5 @@ def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
         return "-"
     if not limit:
         return f"more than 0 {unit}" if part else f"none of 0 {unit}"
-    share = f"{part:.0%}" if part <= 1 + LIMIT_TOLERANCE or part >= 1.005 else f"{part:.2%}"
+    share = f"{part:.0%}" if part <= 1 + UTILISATION_TOLERANCE or part >= 1.005 else f"{part:.2%}"
     return f"{share} of {limit:.4g} {unit}"

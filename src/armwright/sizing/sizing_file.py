@@ -39,7 +39,7 @@ from armwright.robot import Robot
 from armwright.scenario import robot_in, trajectory_of
 from armwright.trajectory import Trajectory
 
-NUMBER_KEYS = ("reserve", "inertia_ratio", "min_frequency", "ambient")
+SIZING_NUMBER_KEYS = ("reserve", "inertia_ratio", "min_frequency", "ambient")
 COUNT_KEYS = ("samples", "sets")
 SIZING_KEYS = (
     "robot",
@@ -53,7 +53,7 @@ SIZING_KEYS = (
     "levers",
     "without_drives",
     "max_twist",
-    *NUMBER_KEYS,
+    *SIZING_NUMBER_KEYS,
     *COUNT_KEYS,
 )
 
@@ -87,7 +87,7 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
     if not isinstance(motions, list) or not motions or not all(isinstance(motion, Mapping) for motion in motions):
         top.fail("motion", "a robot is sized for motions; expected at least one [[motion]] table")
     parts = [Reader(m, lambda key, i=i: where("motion", i, key) + f", motion {i + 1}") for i, m in enumerate(motions)]  # type: ignore[misc]
-    options: dict[str, Any] = {key: top.number(key) for key in NUMBER_KEYS if key in data}
+    options: dict[str, Any] = {key: top.number(key) for key in SIZING_NUMBER_KEYS if key in data}
     options |= {key: data[key] for key in (*COUNT_KEYS, "brakes", "max_twist") if key in data}
     return {
         "robot": robot,

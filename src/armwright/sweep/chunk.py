@@ -21,7 +21,7 @@ from armwright.sweep.prepare import setup_of
 from armwright.sweep.setup import StudySetup
 from armwright.sweep.study import Study
 from armwright.sweep.study_functions import History
-from armwright.sweep.study_measures import HISTORY_NAMES, MEASURES, MeasuredRollouts
+from armwright.sweep.study_measures import HISTORY_NAMES, STUDY_MEASURES, MeasuredRollouts
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _number_columns(
     finished = rollouts.run.finished
     yield "reached", rollouts.run.reached
     for name in setup.measures:
-        measure = MEASURES[name]
+        measure = STUDY_MEASURES[name]
         with np.errstate(all="ignore"):
             found = measure.of(rollouts)
         for k in range(found.shape[1]):

@@ -18,7 +18,7 @@ from armwright.robot import Robot
 from armwright.sweep.chunk import pyarrow_modules
 from armwright.sweep.manifest import Manifest
 from armwright.sweep.setup import StudySetup
-from armwright.sweep.study_measures import MEASURES
+from armwright.sweep.study_measures import STUDY_MEASURES
 
 MAX_HISTORY_ROWS = 1 << 27
 """Limit of the rows in a file of histories."""
@@ -45,7 +45,9 @@ def _measured_columns(names: Iterable[str], measures: Iterable[str], robot: Robo
     numbers = [
         column
         for name in dict.fromkeys(measures)
-        for column in (_joint_columns(name, robot) if name not in MEASURES or MEASURES[name].per_joint else [name])
+        for column in (
+            _joint_columns(name, robot) if name not in STUDY_MEASURES or STUDY_MEASURES[name].per_joint else [name]
+        )
     ]
     return ("row", *names, "ok", "reason", "reached", *numbers)
 

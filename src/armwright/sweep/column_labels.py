@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from armwright.robot import Robot
-from armwright.sweep.study_measures import MEASURES
+from armwright.sweep.study_measures import STUDY_MEASURES
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class ColumnLabel:
 def label_of(robot: Robot, column: str) -> ColumnLabel:
     """Return the label of a column; the label of a function is its name."""
     name, digits = re.fullmatch(r"(.*?)(\d*)", column).groups()  # type: ignore[union-attr]
-    if name not in MEASURES or not digits:
-        if column not in MEASURES:
+    if name not in STUDY_MEASURES or not digits:
+        if column not in STUDY_MEASURES:
             return ColumnLabel(column)
-        units = MEASURES[column].units
+        units = STUDY_MEASURES[column].units
         return ColumnLabel(column.replace("_", " "), unit=units[0] if units[0] == units[1] else "")
     words, k = name.replace("_", " ").replace("rms", "RMS"), int(digits) - 1
     if name == "final_q":
@@ -36,7 +36,7 @@ def label_of(robot: Robot, column: str) -> ColumnLabel:
     if k >= robot.n:
         return ColumnLabel(column)
     joint = robot.joints[k]
-    return ColumnLabel(words, joint.name, MEASURES[name].units[int(joint.prismatic)])
+    return ColumnLabel(words, joint.name, STUDY_MEASURES[name].units[int(joint.prismatic)])
 
 
 def _position_label(robot: Robot, words: str, k: int) -> ColumnLabel:
@@ -44,4 +44,4 @@ def _position_label(robot: Robot, words: str, k: int) -> ColumnLabel:
     if robot.nq != robot.n:
         return ColumnLabel(f"{words}, entry {k + 1}")
     joint = robot.joints[k]
-    return ColumnLabel(words, joint.name, MEASURES["final_q"].units[int(joint.prismatic)])
+    return ColumnLabel(words, joint.name, STUDY_MEASURES["final_q"].units[int(joint.prismatic)])

@@ -32,9 +32,9 @@ MAX_NESTING = 32
 KEYS_OF_ROBOT = ("name", "robot", "payload", "gravity", "actuators", "target")
 """Keys of a study that are not in its identity, or are there in the robot."""
 
-TABLE_KEYS = ("vary", "design", "want", "payload", "integrator", "trajectory", "torque", "actuators")
+STUDY_TABLES = ("vary", "design", "want", "payload", "integrator", "trajectory", "torque", "actuators")
 STUDY_TYPES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(TABLE_KEYS, (dict,)),
+    **dict.fromkeys(STUDY_TABLES, (dict,)),
     **dict.fromkeys(("name", "target"), (str,)),
     **dict.fromkeys(("duration", "every", "start"), (int, float)),
     **dict.fromkeys(("q0", "qd0", "gravity"), (list, int, float, str)),

@@ -24,8 +24,8 @@ from armwright.scenario import MOTION_TYPES
 from armwright.sweep.study import Study
 
 MOTION_PREFIX = "trajectory."
-PER_JOINT = ("velocity", "acceleration")
-POSITIVE_KEYS = (*PER_JOINT, "duration")
+PER_JOINT_PARAMETERS = ("velocity", "acceleration")
+POSITIVE_KEYS = (*PER_JOINT_PARAMETERS, "duration")
 DURATION_KEYS = ("times", *POSITIVE_KEYS)
 """Keys that change how long a motion lasts; every key does for a trapezoidal motion."""
 
@@ -37,7 +37,7 @@ def names_of(study: Study, robot: Robot) -> list[str]:
         return []
     kind, found = MOTION_TYPES[motion["type"]], []
     for key in kind.needed if kind.varies else ():
-        if key in PER_JOINT:
+        if key in PER_JOINT_PARAMETERS:
             found += [f"{MOTION_PREFIX}{key}", *(f"{MOTION_PREFIX}{key}.{k + 1}" for k in range(robot.n))]
         elif key in motion:
             found += [f"{MOTION_PREFIX}{key}{end}" for end in _ends(motion[key])]
@@ -75,7 +75,7 @@ def motion_table(study: Study, values: Mapping[str, float], robot: Robot) -> dic
             motion[key] = x
             continue
         numbers = np.array(motion[key], float)
-        if key in PER_JOINT:
+        if key in PER_JOINT_PARAMETERS:
             numbers = np.array(np.broadcast_to(numbers, robot.n))
         numbers[tuple(int(place) - 1 for place in places)] = x
         motion[key] = numbers.tolist()
@@ -127,6 +127,6 @@ def _cruises(study: Study, drawn: Mapping[str, Array], robot: Robot) -> Array:
             numbers[key][:, int(places[0]) - 1 if places else slice(None)] = x[:, None] if not places else x
     distance = np.abs(numbers["to"] - numbers["from"])
     with np.errstate(divide="ignore"):
-        v, a = (np.min(numbers[key] / distance, axis=1) for key in PER_JOINT)
+        v, a = (np.min(numbers[key] / distance, axis=1) for key in PER_JOINT_PARAMETERS)
     cruises: Array = v < np.sqrt(a) * (1 - 1e-12)
     return cruises

@@ -22,7 +22,7 @@ from armwright.sweep.rollout_inputs import scenario_of
 from armwright.sweep.setup import StudySetup
 from armwright.sweep.study import Study
 from armwright.sweep.study_functions import History, functions_of
-from armwright.sweep.study_measures import DEFAULT_MEASURES, HEAT_WINDOW, HISTORY_NAMES, MEASURES
+from armwright.sweep.study_measures import DEFAULT_MEASURES, HEAT_WINDOW, HISTORY_NAMES, STUDY_MEASURES
 from armwright.sweep.vary_checks import check_drawn_numbers, check_varied_names
 
 TRIAL_ROLLOUTS = 8
@@ -68,11 +68,11 @@ def _requested(study: Study, scenario: Scenario, actuators: ActuatorChoices) -> 
     part.check_keys(("measures", "functions", "within", "windings", "window", "histories", "histories_every"))
     measures = part.texts("measures") if "measures" in part.data else DEFAULT_MEASURES
     histories = part.texts("histories")
-    _check_known(part, "measures", "measure", measures, MEASURES)
+    _check_known(part, "measures", "measure", measures, STUDY_MEASURES)
     _check_known(part, "histories", "history", histories, HISTORY_NAMES)
     law = scenario.law
     for name in measures:
-        if MEASURES[name].needs_target and law.reference is None and "target" not in law.positions:
+        if STUDY_MEASURES[name].needs_target and law.reference is None and "target" not in law.positions:
             part.fail("measures", f"{name} needs a law that follows something: add [trajectory], or target in [torque]")
     functions = functions_of(part, study)
     if study.target is not None and study.target not in BACKENDS:

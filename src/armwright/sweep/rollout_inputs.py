@@ -18,7 +18,7 @@ from armwright.scenario import Scenario, made
 from armwright.simulation.plan import reference_states
 from armwright.sweep import motion_parameters
 from armwright.sweep.actuator_choices import ActuatorChoices
-from armwright.sweep.study import SCENARIO_KEYS, Study
+from armwright.sweep.study import STUDY_SCENARIO_KEYS, Study
 from armwright.sweep.tool_and_gravity import tool_and_gravity_parameters
 from armwright.torque import LAWS
 
@@ -28,7 +28,7 @@ COMPONENTS = {3: ("x", "y", "z"), 6: ("xx", "yy", "zz", "xy", "xz", "yz")}
 
 def scenario_of(study: Study, robot: str | Robot | Mapping[str, Any], torque: Mapping[str, Any] | None) -> Scenario:
     """Return the scenario of a study with this robot and [torque]; a loaded robot has its payload and gravity."""
-    data = {key: value for key in SCENARIO_KEYS if (value := getattr(study, key)) is not None}
+    data = {key: value for key in STUDY_SCENARIO_KEYS if (value := getattr(study, key)) is not None}
     data.setdefault("duration", 1.0)  # a scenario needs one; `prepare` finds the true one
     if torque is not None:
         data["torque"] = torque

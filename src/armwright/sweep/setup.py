@@ -22,7 +22,7 @@ from armwright.sweep.design import Design
 from armwright.sweep.rollout_inputs import initial_states, law_of_rows, varied_parameters
 from armwright.sweep.study import Study, digest_of
 from armwright.sweep.study_functions import StudyFunction
-from armwright.sweep.study_measures import MEASURES, MeasuredRollouts, measure_sources
+from armwright.sweep.study_measures import STUDY_MEASURES, MeasuredRollouts, measure_sources
 
 CHUNK_RECORD_BYTES = 32 << 20
 """Bytes of records in a chunk of the default size."""
@@ -64,12 +64,14 @@ class StudySetup:
     @property
     def needs_records(self) -> bool:
         """True if histories, functions or measures need the records of every rollout."""
-        return bool(self.functions or self.histories) or any(MEASURES[name].needs_records for name in self.measures)
+        return bool(self.functions or self.histories) or any(
+            STUDY_MEASURES[name].needs_records for name in self.measures
+        )
 
     @property
     def compiled_measures(self) -> tuple[str, ...]:
         """The measures that `simulate_batch` computes in its compiled loop."""
-        return tuple(dict.fromkeys(part for name in self.measures for part in MEASURES[name].made_of))
+        return tuple(dict.fromkeys(part for name in self.measures for part in STUDY_MEASURES[name].made_of))
 
     @cached_property
     def chunk_rows(self) -> int:

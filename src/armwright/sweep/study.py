@@ -54,10 +54,10 @@ from armwright.robot import Robot
 if TYPE_CHECKING:
     from armwright.sweep.results import Results
 
-SCENARIO_KEYS = ("duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
+STUDY_SCENARIO_KEYS = ("duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
 """The keys that a study shares with a scenario, besides the robot."""
 
-STUDY_KEYS = ("name", "robot", *SCENARIO_KEYS, "start", "chunk", "target", "actuators", "vary", "design", "want")
+STUDY_KEYS = ("name", "robot", *STUDY_SCENARIO_KEYS, "start", "chunk", "target", "actuators", "vary", "design", "want")
 """All keys of a study file."""
 
 

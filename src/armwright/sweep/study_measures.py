@@ -138,13 +138,13 @@ def _study_measure(name: str, measure: Measure) -> StudyMeasure:
     )
 
 
-MEASURES = StudyMeasures()
+STUDY_MEASURES = StudyMeasures()
 """Every measure by its name."""
 
 
 def check_measures_of_workers(names: Iterable[str]) -> None:
     """Raise an InputError for a measure that was registered by a call in this process: worker processes lack it."""
-    parts = {part for name in names for part in MEASURES[name].made_of}
+    parts = {part for name in names for part in STUDY_MEASURES[name].made_of}
     if local := sorted(part for part in parts if SIMULATION_MEASURES.is_local(part)):
         raise InputError(
             f"worker processes do not have {listed(local)}, registered by a call in this process; expected threads=, "
@@ -154,7 +154,7 @@ def check_measures_of_workers(names: Iterable[str]) -> None:
 
 def measure_sources(names: Iterable[str]) -> dict[str, str]:
     """Return the hashes of the source code of those measures that are not part of armwright."""
-    parts = {part: None for name in names for part in MEASURES[name].made_of}
+    parts = {part: None for name in names for part in STUDY_MEASURES[name].made_of}
     return {
         part: _source_digest(SIMULATION_MEASURES[part]) for part in parts if part not in SIMULATION_MEASURES.built_in
     }

@@ -17,7 +17,7 @@ from armwright.names import shown
 from armwright.trajectory.argument_checks import FLOAT64, check_numbers
 from armwright.trajectory.motion_base import Trajectory
 
-LIMIT_TOLERANCE = 1e-9  # relative: a motion planned to reach a limit exactly does not exceed it
+PLANNED_LIMIT_TOLERANCE = 1e-9  # relative: a motion planned to reach a limit exactly does not exceed it
 PEAK_REFINEMENTS = 4  # refinements of the time of a peak, each ten times finer
 QUANTITY_NAMES = ("position", "velocity", "acceleration")
 QUANTITY_UNITS = {False: ("rad", "rad/s", "rad/s^2"), True: ("m", "m/s", "m/s^2")}
@@ -129,7 +129,7 @@ def _excess(
         return None
     sign = 1.0 if side else -1.0
     beyond = sign * (values[:, joint] - limit)
-    slack = LIMIT_TOLERANCE * max(1.0, abs(limit)) if order == 0 else LIMIT_TOLERANCE * abs(limit)
+    slack = PLANNED_LIMIT_TOLERANCE * max(1.0, abs(limit)) if order == 0 else PLANNED_LIMIT_TOLERANCE * abs(limit)
     time, value = _peak(trajectory, order, joint, sign, times, int(np.argmax(beyond)))
     if sign * (value - limit) <= slack:
         return None

@@ -89,15 +89,15 @@ def _on_ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> Mj
     return MjcfBody(pose, (*slides, ball))
 
 
-DRIVE_FIELDS = ("viscous", "coulomb", "armature", "spring_stiffness")
+COMMON_FIELDS = ("viscous", "coulomb", "armature", "spring_stiffness")
 
 
-def _alike(freedoms: Sequence[JointModel], fields: Sequence[str] = DRIVE_FIELDS) -> bool:
+def _alike(freedoms: Sequence[JointModel], fields: Sequence[str] = COMMON_FIELDS) -> bool:
     """Return whether the drives of some freedoms are equal."""
     return all(getattr(joint, name) == getattr(freedoms[0], name) for joint in freedoms for name in fields)
 
 
-def _check_alike(name: str, freedoms: Sequence[JointModel], which: str, fields: Sequence[str] = DRIVE_FIELDS) -> None:
+def _check_alike(name: str, freedoms: Sequence[JointModel], which: str, fields: Sequence[str] = COMMON_FIELDS) -> None:
     if freedoms and not _alike(freedoms, fields):
         raise ModelError(
             f"the freedoms of {name!r} {which} have different {', '.join(fields)}, and MuJoCo has one for all; "

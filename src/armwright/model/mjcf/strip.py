@@ -19,7 +19,7 @@ from armwright.model.mjcf.numbered_xml import NumberedXml
 from armwright.model.refusal import OutsideFolder
 from armwright.model.xml import Element
 
-MAX_MESH_BYTES = 256 << 20
+MAX_MODEL_BYTES = 256 << 20
 MAX_COPIES = 1000
 """The number of copies of a <replicate>, nested ones multiplied."""
 
@@ -173,7 +173,7 @@ def _mesh(mesh: Element, document: Document, places: MeshFolders, meshes: dict[s
         return mesh
     try:
         path = places.exact(document.mesh_file(mesh, places, "the mesh"), "the mesh")
-        data = contents(path, MAX_MESH_BYTES - sum(map(len, meshes.values())))
+        data = contents(path, MAX_MODEL_BYTES - sum(map(len, meshes.values())))
     except (OSError, ValueError, OutsideFolder, MissingMeshError) as error:
         mesh.fail(
             f"cannot read {mesh.attributes['file'][:80]!r} ({getattr(error, 'strerror', None) or error}), which a body "

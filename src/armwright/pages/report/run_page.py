@@ -15,7 +15,7 @@ from armwright.names import shown, tidy
 from armwright.pages.report.html import escape, fill_template, json_data, packaged_text
 from armwright.pages.report.plot import COLOURS
 
-MAX_RECORDS, MAX_CURVE_NUMBERS, MIN_RECORDS = 2000, 110_000, 200
+MAX_CURVE_RECORDS, MAX_CURVE_NUMBERS, MIN_RECORDS = 2000, 110_000, 200
 """The largest number of points of a curve, of numbers on a page, and the smallest number of points."""
 
 STANDARD_GRAVITY, GRAVITY_TOLERANCE = 9.81, 0.03
@@ -61,7 +61,7 @@ def base64_text(values: ArrayLike, kind: str = "<f4") -> str:
 
 def sampled_records(count: int, most: int) -> Array:
     """Return the indices of evenly spaced records, the first and the last among them."""
-    wanted = min(count, MAX_RECORDS, max(most, MIN_RECORDS))
+    wanted = min(count, MAX_CURVE_RECORDS, max(most, MIN_RECORDS))
     return np.unique(np.linspace(0, count - 1, wanted).round().astype(int))
 
 

@@ -35,7 +35,7 @@ PAYLOAD_COUNT = 2
 MAX_GRAVITY = 100.0
 """The largest gravity along an axis, m/s^2."""
 
-POSE_TOLERANCE = 1e-6
+DRAG_TOLERANCE = 1e-6
 """The tolerance of a reached pose, metres and radians."""
 
 Orientation = Literal["full", "axis", "free"]
@@ -216,7 +216,7 @@ class PoseState:
             if root != frame:
                 targets[root], counts[root] = self.pose(root), "full"
         q, solved = self.robot.inverse_kinematics(
-            targets, self.q, orientation=counts, tolerance=POSE_TOLERANCE, attempts=1, raises=False
+            targets, self.q, orientation=counts, tolerance=DRAG_TOLERANCE, attempts=1, raises=False
         )
         if not np.isfinite(q).all():
             return ReachResult(False)

@@ -24,7 +24,7 @@ from armwright.lazy import cached_property
 MAX_THREADS = 1 << 17
 """Threads of a launch, about as many as a large card runs at a time. Each takes targets until none is left."""
 
-OCCUPANCY = 6, 168, 200
+SEARCH_OCCUPANCY = 6, 168, 200
 """Blocks per multiprocessor to aim for, the registers that allow them, and the registers up to which this is tried."""
 
 
@@ -43,7 +43,7 @@ class InverseKinematicsLauncher:
     @cached_property
     def code(self) -> CompiledCode:
         """The compiled kernel, chosen by the registers that the compiler reports."""
-        return with_occupancy(lambda blocks: self._compile(blocks=blocks), *OCCUPANCY)
+        return with_occupancy(lambda blocks: self._compile(blocks=blocks), *SEARCH_OCCUPANCY)
 
     @cached_property
     def _careful_code(self) -> CompiledCode:

@@ -28,7 +28,7 @@ BLOCKS, MAX_SPILLED_BYTES = {"float32": 7, "float64": 4}, 96
 UNBOUNDED_OPERATIONS = 3000
 """Operations of a derivative from which on the blocks are not bounded, as it needs all registers."""
 
-POLL_SECONDS = 2e-4
+DEVICE_POLL_SECONDS = 2e-4
 """The interval at which the host polls the card."""
 
 
@@ -112,5 +112,5 @@ def _wait(stop: Any, device_stop: Any) -> None:
                 device_stop.set(np.ones(1, np.int64), stream=other)
                 other.synchronize()
             stopped = True
-        time.sleep(POLL_SECONDS)
+        time.sleep(DEVICE_POLL_SECONDS)
     done.synchronize()  # raises an error of the kernel
