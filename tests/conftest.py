@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A name in this cache holds the program, the code that wrote it, the CPU and the versions, so what changed is compiled anew.
     """
-    compiler.MAX_COMPILED_HERE = sys.maxsize
+    compiler.MAX_IN_PROCESS_COMPILATIONS = sys.maxsize
     if "ARMWRIGHT_CACHE" not in os.environ:
         os.environ["ARMWRIGHT_CACHE"] = str(kept_folder("code"))
 

@@ -300,7 +300,7 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.Monkey
             assert np.array_equal(aw.compile(PUMA, "mass_matrix")(np.ones(6)), expected)
             assert entry.read_bytes() == whole
     monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
-    monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("compiled although it is cached"))
+    monkeypatch.setattr(native, "compile_ir", lambda text: pytest.fail("compiled although it is cached"))
     assert np.array_equal(aw.compile(PUMA, "mass_matrix")(np.ones(6)), expected)
 
 
@@ -316,13 +316,13 @@ def test_without_a_place_to_write_there_is_no_cache(tmp_path: Path, monkeypatch:
 def test_after_many_programs_another_process_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the same bytes; where none can be started, it is done here."""
     text = aw.compile(PUMA, "bias").source
-    here = compiler.compiled(text)
-    monkeypatch.setattr(compiler, "MAX_COMPILED_HERE", 0)
+    here = compiler.compile_ir(text)
+    monkeypatch.setattr(compiler, "MAX_IN_PROCESS_COMPILATIONS", 0)
     with monkeypatch.context() as context:
-        context.setattr(compiler, "_compiled", lambda *_: pytest.fail("compiled in this process"))
-        assert compiler.compiled(text) == here
+        context.setattr(compiler, "_compile_in_process", lambda *_: pytest.fail("compiled in this process"))
+        assert compiler.compile_ir(text) == here
     monkeypatch.setattr(sys, "executable", "/no/such/interpreter")
-    assert compiler.compiled(text) == here
+    assert compiler.compile_ir(text) == here
 
 
 def test_several_processes_share_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,13 +454,13 @@ def test_whoever_waits_for_the_compiler_is_told(
     terminal = io.StringIO()
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(compiler, "PATIENCE_SECONDS", 0.01)
-    monkeypatch.setattr(compiler, "_compiled_in_process_or_child", lambda text: time.sleep(0.1) or b"")
+    monkeypatch.setattr(compiler, "NOTICE_DELAY", 0.01)
+    monkeypatch.setattr(compiler, "_compile_in_process_or_child", lambda text: time.sleep(0.1) or b"")
     with caplog.at_level("INFO", "armwright"):
-        compiler.compiled("a\nb\n")
+        compiler.compile_ir("a\nb\n")
     assert "compiling" in terminal.getvalue()
     assert "compiled 2 lines" in caplog.text
-    monkeypatch.setattr(compiler, "_compiled_in_process_or_child", lambda text: b"")
+    monkeypatch.setattr(compiler, "_compile_in_process_or_child", lambda text: b"")
     caplog.clear()
-    compiler.compiled("a\n")
+    compiler.compile_ir("a\n")
     assert not caplog.text

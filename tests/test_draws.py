@@ -40,12 +40,12 @@ def test_draws_have_the_distribution_they_claim() -> None:
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_is_written_for_a_card_draws_the_same_numbers_bit_by_bit(dtype: str) -> None:
-    run, count, begin = compiled(random_numbers.text(dtype == "float64")), 40_000, 2**32 - 7
+    run, count, begin = compiled(random_numbers.kernel_source(dtype == "float64")), 40_000, 2**32 - 7
     index = np.arange(count)
     for drawn in (aw.draws(5).uniform(-1, [2, 3]), aw.draws(6).normal(0.5, 3.0)):
         column, out = drawn.columns("x", 2)[1], np.empty(count, dtype)
         for which, turns in ((begin, FIRST_INSTANT), (begin, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
-            run(random_numbers.DrawCall.of(column, which, turns[0], out, lambda array: array.ctypes.data))
+            run(random_numbers.DrawArguments.of(column, which, turns[0], out, lambda array: array.ctypes.data))
             np.testing.assert_array_equal(out, column.numbers(which, count, turns)[0].astype(dtype))
 
 

@@ -559,7 +559,7 @@ def test_other_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(aw.InputError, match=r"cannot read .txt; expected .csv or .parquet"):
         estimate(arm, tmp_path / "data.txt")
     (tmp_path / "data.parquet").write_text("no")
-    with pytest.raises(aw.InputError, match=r"data.parquet is no Parquet file, or broken"):
+    with pytest.raises(aw.InputError, match=r"data.parquet is not a Parquet file, or is damaged"):
         estimate(arm, tmp_path / "data.parquet")
     with pytest.raises(aw.InputError, match="not evenly spaced"):
         measurement(np.arange(20.0) ** 2, np.zeros((20, 2)), np.zeros((20, 2)))

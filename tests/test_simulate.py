@@ -547,7 +547,7 @@ def test_runs_are_saved_and_loaded(tmp_path) -> None:
     with pytest.raises(aw.InputError, match="cannot be repeated"):
         loaded.verify()
     (tmp_path / "text.parquet").write_text("no")
-    with pytest.raises(aw.InputError, match="is no Parquet file, or broken"):
+    with pytest.raises(aw.InputError, match="is not a Parquet file, or is damaged"):
         Run.from_parquet(tmp_path / "text.parquet")
 
 

@@ -85,10 +85,10 @@ def test_another_process_compiles_for_the_same_target(monkeypatch: pytest.Monkey
     """Whatever its environment says."""
     compute_as(monkeypatch, target.target_of("x86-64", ""))
     text = aw.compile(replace(ARM), "bias").source
-    here = compiler.compiled(text)
-    monkeypatch.setattr(compiler, "MAX_COMPILED_HERE", 0)
+    here = compiler.compile_ir(text)
+    monkeypatch.setattr(compiler, "MAX_IN_PROCESS_COMPILATIONS", 0)
     monkeypatch.setenv(target.CPU, "no such CPU")
-    assert compiler.compiled(text) == here
+    assert compiler.compile_ir(text) == here
 
 
 @pytest.mark.parametrize("lanes", ["3", "0", "-2", "16", "2.0", "two", " 2"])

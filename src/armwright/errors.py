@@ -1,4 +1,4 @@
-"""The errors and warnings of armwright. A message tells what it got, what it expected and what to do."""
+"""The errors and warnings of armwright. A message has three parts: got, expected, what to do."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
@@ -33,10 +33,7 @@ __all__ = [
 
 
 class ArmwrightError(Exception):
-    """The root of all errors that armwright raises.
-
-    A message may quote a file, so control characters are escaped.
-    """
+    """The base class of all errors of armwright; control characters in messages are escaped."""
 
     def __str__(self) -> str:
         return shown_lines(super().__str__())
@@ -59,14 +56,13 @@ class UnknownNameError(ArmwrightError, LookupError):
 
 
 class SingularError(ArmwrightError, ArithmeticError):
-    """The mass matrix is singular: some joint can move without moving any mass. Or the Jacobian is."""
+    """The Jacobian is singular, or the mass matrix: some joint can move without moving any mass."""
 
 
 class UnreachableError(ArmwrightError, ValueError):
-    """A robot cannot bring its tool to a target.
+    """A robot cannot reach a target with its tool.
 
-    `q` (..., n) are the nearest positions found, one for every target, and `error` (..., 2) their errors in metres and
-    radians.
+    `q` (..., n) has the closest solution found for each target, `error` (..., 2) its errors in metres and radians.
     """
 
     def __init__(self, message: str, q: Any = None, error: Any = None) -> None:
@@ -75,7 +71,7 @@ class UnreachableError(ArmwrightError, ValueError):
 
 
 class InfeasibleError(ArmwrightError, ValueError):
-    """No actuators of a catalogue suffice. `joint`, `criterion` and `used` tell where and by how much."""
+    """Actuators are too weak or too slow: `joint` would use the fraction `used` of its limit `criterion`."""
 
     def __init__(self, message: str, joint: str = "", criterion: str = "", used: float = 0.0) -> None:
         super().__init__(message)
@@ -83,7 +79,7 @@ class InfeasibleError(ArmwrightError, ValueError):
 
 
 class SimulationError(ArmwrightError, ArithmeticError):
-    """A motion cannot continue. `run` is the motion so far (or None), `t` the time at which it stopped."""
+    """A simulation cannot continue. `run` is the run so far (or None), `t` the time at which it stopped."""
 
     def __init__(self, message: str, run: object = None, t: float = 0.0) -> None:
         super().__init__(message)
@@ -91,7 +87,7 @@ class SimulationError(ArmwrightError, ArithmeticError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during many motions. `result` has the motions so far, and which are finished."""
+    """Ctrl-C during a batch. `result` has the rollouts so far, and which of them are finished."""
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
@@ -99,14 +95,14 @@ class Interrupted(KeyboardInterrupt):
 
 
 class ArmwrightWarning(UserWarning):
-    """The root of all warnings of armwright; control characters in messages are escaped."""
+    """The base class of all warnings of armwright; control characters in messages are escaped."""
 
     def __str__(self) -> str:
         return shown_lines(super().__str__())
 
 
 class SimulationWarning(ArmwrightWarning):
-    """Some of many motions could not continue."""
+    """Some rollouts of a batch failed."""
 
 
 class SlowWarning(ArmwrightWarning):
@@ -122,7 +118,7 @@ class TipWarning(ArmwrightWarning):
 
 
 class LimitWarning(ArmwrightWarning):
-    """The strength of motors was assumed because it was not given."""
+    """Torque limits of joints were assumed because the robot has none."""
 
 
 class CacheWarning(ArmwrightWarning):
@@ -130,11 +126,11 @@ class CacheWarning(ArmwrightWarning):
 
 
 class ClusterWarning(ArmwrightWarning):
-    """Others can run code as this user through a cluster."""
+    """The settings of a cluster let other users run code as this user."""
 
 
 class ModelWarning(ArmwrightWarning):
-    """A robot can be computed, but its description looks wrong."""
+    """The description of a robot can be used, but looks wrong."""
 
 
 class VisualWarning(ModelWarning):
@@ -142,51 +138,51 @@ class VisualWarning(ModelWarning):
 
 
 class PublishedWarning(ArmwrightWarning):
-    """A packaged robot has the published numbers, although they look wrong."""
+    """A packaged robot has published numbers that look wrong."""
 
 
-def nearest(got: object, names: Iterable[str]) -> str | None:
+def closest_name(got: object, names: Iterable[str]) -> str | None:
     """Return the most similar known name, or None."""
     lowered = {name.lower(): name for name in names}
-    near = get_close_matches(str(got).lower(), lowered, n=1)
-    return lowered[near[0]] if near else None
+    matches = get_close_matches(str(got).lower(), lowered, n=1)
+    return lowered[matches[0]] if matches else None
 
 
 MAX_LISTED_NAMES = 12
-"""Names that a message lists at most."""
+"""The most names that a message lists."""
 
 MAX_LISTED_CHOICES = 60
-"""Names to choose from that a message lists, enough for all integrators; of more, the most similar."""
+"""The most known names that a message lists (all integrators fit); of more, it lists the most similar."""
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names separated by commas, the first few of many."""
+    """Return names separated by commas; of many, the first MAX_LISTED_NAMES and how many more there are."""
     known = list(names)
     more = [f"and {len(known) - MAX_LISTED_NAMES} more"] if len(known) > MAX_LISTED_NAMES else []
     return ", ".join([*known[:MAX_LISTED_NAMES], *more])
 
 
 def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> UnknownNameError:
-    """Return the error 'unknown WHAT GOT', with the most similar known name and the others."""
+    """Return the error for an unknown name, with the most similar known name and the known names."""
     names = list(known)
-    near = nearest(got, names)
-    guess = f" Did you mean {near!r}?" if near else ""
-    shown = names if len(names) <= MAX_LISTED_CHOICES else _alike(got, names)
+    closest = closest_name(got, names)
+    guess = f" Did you mean {closest!r}?" if closest else ""
+    shown = names if len(names) <= MAX_LISTED_CHOICES else _similar_names(got, names)
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     return UnknownNameError(
         f"unknown {what} {got!r}.{guess} Known: {', '.join(shown)}{more}.{' ' + hint if hint else ''}"
     )
 
 
-def _alike(got: object, names: list[str]) -> list[str]:
-    """Return half a dozen names most similar to the given one, in their order."""
-    like = SequenceMatcher(b=str(got).lower())
+def _similar_names(got: object, names: list[str]) -> list[str]:
+    """Return the MAX_LISTED_NAMES // 2 most similar names, in their given order."""
+    matcher = SequenceMatcher(b=str(got).lower())
 
-    def likeness(name: str) -> float:
-        like.set_seq1(name.lower())
-        return like.ratio()
+    def similarity(name: str) -> float:
+        matcher.set_seq1(name.lower())
+        return matcher.ratio()
 
-    chosen = sorted(names, key=likeness, reverse=True)[: MAX_LISTED_NAMES // 2]
+    chosen = sorted(names, key=similarity, reverse=True)[: MAX_LISTED_NAMES // 2]
     return [name for name in names if name in chosen]
 
 

@@ -38,7 +38,7 @@ def check_arguments(command: str, words: Sequence[str]) -> None:
         )
 
 
-def comma_separated(text: str) -> str | None:
+def listed(text: str) -> str | None:
     """Return numbers with spaces or semicolons between as an option takes them, None if they are not numbers."""
     found = _split_numbers(text)
     return None if found is None else ",".join(found)

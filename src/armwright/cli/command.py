@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 import typer
 
-from armwright.cli.argument_checks import comma_separated, is_number
+from armwright.cli.argument_checks import is_number, listed
 from armwright.cli.output import report, report_errors
 from armwright.errors import InputError, ModelError
 from armwright.load import load, packaged
@@ -148,7 +148,7 @@ def parse_numbers(flag: str, text: str) -> list[float]:
         return [float(x) for x in text.split(",")]
     except ValueError:
         pass
-    if (meant := comma_separated(text)) is not None:
+    if (meant := listed(text)) is not None:
         raise InputError(f"{flag} {text}: expected commas and no spaces between the numbers: {flag} {meant}")
     odd = next((x for x in text.split(",") if not is_number(x)), text)
     example = OPTION_EXAMPLES.get(flag, f"{flag} 0.1,0.2")

@@ -287,7 +287,7 @@ def _parquet(path: Path) -> dict[str, Array]:
         table: Any = parquet.read_table(path)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{path} is no Parquet file, or broken; expected a table with a row for each time ({error})"
+            f"{path} is not a Parquet file, or is damaged; expected a table with a row for each time ({error})"
         ) from None
     try:
         return {name: table[name].to_numpy().astype(float) for name in table.column_names}

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from armwright.errors import ModelError, nearest
+from armwright.errors import ModelError, closest_name
 
 Dimension: TypeAlias = tuple[int, int, int, int]
 """Powers of kilogram, metre, second and radian."""
@@ -139,7 +139,7 @@ def unit_of(text: str) -> Unit:
         elif found[1] in UNITS_BY_NAME:
             one = UNITS_BY_NAME[found[1]]
         else:
-            near = nearest(found[1], UNITS_BY_NAME)
+            near = closest_name(found[1], UNITS_BY_NAME)
             guess = (
                 f"; did you mean {near!r}?"
                 if near

@@ -16,7 +16,7 @@ from armwright.simulation.measures import MEASURES, GaugeTotals, Measure
 from armwright.simulation.phases import Phase, simulate_phases
 from armwright.simulation.prescribed_motion import torques_along
 from armwright.simulation.run import Run
-from armwright.simulation.run_files import Found, Statistics
+from armwright.simulation.run_files import DetectedEvent, Statistics
 from armwright.simulation.simulate import simulate
 from armwright.simulation.stepper import Stepper, stepper
 from armwright.simulation.utilisation import Use, Utilisation
@@ -25,9 +25,9 @@ __all__ = [
     "MEASURES",
     "Audit",
     "BatchRun",
+    "DetectedEvent",
     "Deviation",
     "Doubt",
-    "Found",
     "Gauge",
     "GaugeTotals",
     "GaugedMoment",

@@ -42,7 +42,7 @@ from armwright.simulation.motion_programs import position_rates
 from armwright.simulation.observables import run_of
 from armwright.simulation.plan import Plan
 from armwright.simulation.run import Run
-from armwright.simulation.run_files import Found, Statistics
+from armwright.simulation.run_files import DetectedEvent, Statistics
 from armwright.simulation.stop_hits import HitDetector
 from armwright.torque import Moment
 from armwright.torque.law import rates_of, shared_of
@@ -76,7 +76,7 @@ def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     run = run_of(plan, times, states, statistics, message, error is not None, stops)
     noticed = calls.doubts(run.t, states, run.tau + run.drag)
     q, qd = plan.layout["q"], plan.layout["qd"]
-    found_events = tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events)
+    found_events = tuple(DetectedEvent(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events)
     ended_by = ", ".join(solution.ended_by)
     run = replace(run, events=found_events, ended_by=ended_by, noticed=tuple(noticed))
     if error is not None:

@@ -21,11 +21,11 @@ from armwright.simulation.audit import Audit, Deviation, Doubt, audited
 from armwright.simulation.joined_runs import joined_audit, joined_fields
 from armwright.simulation.run_files import (
     TIME_FIELDS,
-    Found,
+    DetectedEvent,
     Statistics,
-    columns_of,
     optional_package,
     read_parquet,
+    run_columns,
     write_parquet,
 )
 from armwright.simulation.stop_hits import StopHits
@@ -44,19 +44,21 @@ class Repeatable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One motion: time `t` (k,), and at each q (k, nq), qd, qdd, tau (k, n); energies, work and losses (k,).
+    """A simulated motion: times `t` (k,), positions q (k, nq), qd, qdd and tau (k, n), energies (k,).
 
-    `tau` is what the drives give, `drag` what laws of friction and stops take; where there are stops, `stop_torque`
-    (k, n) is their part of it, and `stops` says how deep and how hard each joint was pressed in, and when first, as
-    found at every step. `work` is what the drives have put in since the
-    start, `losses` what all friction has taken out, the robot's own included. `memory` (k, m) is what the law
-    remembers, such as an integral. `reference` is the motion the law was to produce (q, qd, qdd), `exact` whether it
-    should do so without error. `impulse` (k, 6) is what has acted on a free robot from outside since the start, its
-    weight aside: forces and moments about its centre of mass, summed over time. `settings` say how it was made.
-    `events` have been found on the way, and `ended_by` is the name of the one that ended it, if one did.
-    `phases` are the runs it was made of by `simulate_phases`, each with its robot; `robot` is the first one's.
-    `noticed` are doubts that arose while it was made. `neighbour_distances` (k,) are the distances of a run that began
-    next to it; where they are None, `neighbour` computes them.
+    tau, drag          torques of the drives, and of friction laws and stops (k, n)
+    stop_torque        the part of `drag` from stops (k, n); `stops` has depth, force and first time of the hits
+    work, losses       the work of the drives and the losses of all friction since the start (k,)
+    memory             states of the law, such as an integral (k, m)
+    reference, exact   the motion q, qd, qdd that the law tracks, and whether it should track it without error
+    impulse            external forces, except weight, and moments about the centre of mass of a free robot, integrated
+                       since the start (k, 6)
+    settings           how the run was computed
+    events, ended_by   detected events, and the name of the one that ended the run, if any
+    phases             the runs that `simulate_phases` joined, each with its robot; `robot` is that of the first
+    noticed            doubts that arose during the simulation
+
+    `neighbour_distances` (k,) are those of a run that began next to this one; if None, `neighbour` computes them.
     """
 
     robot: Robot
@@ -73,7 +75,7 @@ class Run:
     statistics: Statistics
     settings: Mapping[str, Any] = field(default_factory=dict)
     memory: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    events: tuple[Found, ...] = ()
+    events: tuple[DetectedEvent, ...] = ()
     ended_by: str = ""
     reference: tuple[Array, Array, Array] | None = None
     exact: bool = False
@@ -226,7 +228,7 @@ class Run:
 
     def columns(self) -> dict[str, Array]:
         """Return everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
-        return columns_of(self)
+        return run_columns(self)
 
     def to_parquet(self, path: str | Path) -> Path:
         """Write the run as a table, with robot and settings in its metadata; return the path."""

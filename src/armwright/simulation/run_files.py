@@ -1,4 +1,4 @@
-"""Runs as tables: their columns, and Parquet files with robot and settings in the metadata."""
+"""Runs as columns, and as Parquet files with robot and settings in the metadata."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ T = TypeVar("T")
 JOINT_FIELDS = ("q", "qd", "qdd", "tau", "drag")
 TIME_FIELDS = ("kinetic", "potential", "work", "losses")
 OPTIONAL_FIELDS = ("memory", "impulse", "stop_torque")
-"""The fields of a run by time: one number per joint, one number, or any number of them in some runs."""
+"""The fields of a run with a row per time: a number for each joint, one number, or any count (also none) of numbers."""
 
 PARQUET_VERSION = 1
-"""The version of the Parquet files; it rises when columns or metadata change."""
+"""The version of the Parquet format; it increases when columns or metadata change."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """The work of a run. `seconds` is the time of the integration alone."""
+    """Steps and evaluations of a run; `seconds` is the time of the integration alone."""
 
     accepted: int
     rejected: int
@@ -51,8 +51,8 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Found:
-    """An event that happened: its name, its time, and the state at that time."""
+class DetectedEvent:
+    """A detected event: its name, its time, and the state at that time."""
 
     name: str
     t: float
@@ -60,8 +60,8 @@ class Found:
     qd: Array
 
 
-def columns_of(run: Run) -> dict[str, Array]:
-    """Return everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
+def run_columns(run: Run) -> dict[str, Array]:
+    """Return all columns (times,) of a run by name: t, q1, ..., qd1, ..., kinetic, ..."""
     columns = {"t": run.t}
     for name in (*JOINT_FIELDS, *OPTIONAL_FIELDS):
         columns |= _numbered(name, getattr(run, name))
@@ -73,11 +73,11 @@ def columns_of(run: Run) -> dict[str, Array]:
 
 
 def write_parquet(run: Run, path: str | Path) -> Path:
-    """Write a run; return the path."""
+    """Write a run to a Parquet file; return its path."""
     arrow, parquet = _arrow()
     phases = [{"rows": len(phase.t), **_metadata(phase)} for phase in run.phases]
     meta = {"armwright": PARQUET_VERSION, **_metadata(run), "phases": phases}
-    table = arrow.table(columns_of(run)).replace_schema_metadata({"armwright": json.dumps(meta)})
+    table = arrow.table(run_columns(run)).replace_schema_metadata({"armwright": json.dumps(meta)})
     try:
         parquet.write_table(table, stream := arrow.BufferOutputStream())
         return write(path, stream.getvalue().to_pybytes())
@@ -86,11 +86,11 @@ def write_parquet(run: Run, path: str | Path) -> Path:
 
 
 def read_parquet(
-    path: str | Path, packages: Mapping[str, str | Path] | None, make: Callable[[list[dict[str, Any]]], T]
+    path: str | Path, packages: Mapping[str, str | Path] | None, build: Callable[[list[dict[str, Any]]], T]
 ) -> T:
-    """Return what `make` gives for the fields of a run, or of each of its phases; raise an InputError for other files.
+    """Return `build` of the fields of a run, or of each of its phases; raise an InputError for other files.
 
-    `packages` are the folders of the meshes of the robot.
+    `packages` are the folders with the meshes of the robot.
     """
     _, parquet = _arrow()
     if not isinstance(path, (str, Path)):
@@ -101,18 +101,18 @@ def read_parquet(
         table = parquet.read_table(path)
     except (OSError, TypeError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise InputError(
-            f"{path} is no Parquet file, or broken; expected a run that Run.to_parquet wrote ({error})"
+            f"{path} is not a Parquet file, or is damaged; expected a run that Run.to_parquet wrote ({error})"
         ) from None
     try:
-        return make(_parts_of(table, Path(path), packages))
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of somebody else's file
+        return build(_parts_of(table, Path(path), packages))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # the file is from elsewhere
         raise InputError(
             f"{path} is not a run of armwright (version {PARQUET_VERSION}): {error}; Run.to_parquet writes such files"
         ) from None
 
 
 def _metadata(run: Run) -> dict[str, Any]:
-    """Return what a file has besides columns."""
+    """Return the metadata of a file."""
     return {
         "robot": run.robot.to_toml(),
         "settings": dict(run.settings),
@@ -130,7 +130,7 @@ def _parts_of(table: Any, path: Path, packages: Mapping[str, str | Path] | None)
     """Return the fields of a run, or of each of its phases."""
     meta = json.loads((table.schema.metadata or {}).get(b"armwright", b"{}"))
     if meta.get("armwright") != PARQUET_VERSION:
-        raise ValueError(f"its metadata name version {meta.get('armwright')!r}")
+        raise ValueError(f"its version is {meta.get('armwright')!r}")
     columns = {name: table[name].to_numpy() for name in table.column_names}
     _check_columns(columns)
 
@@ -141,7 +141,7 @@ def _parts_of(table: Any, path: Path, packages: Mapping[str, str | Path] | None)
         return [_fields(columns, meta, robot)]
     ends = np.cumsum([0, *(int(phase["rows"]) for phase in meta["phases"])])
     if ends[-1] != len(columns["t"]):
-        raise ValueError(f"its phases have {ends[-1]} of its {len(columns['t'])} rows")
+        raise ValueError(f"its phases have {ends[-1]} rows in total, and it has {len(columns['t'])}")
     parts = [{name: x[a:b] for name, x in columns.items()} for a, b in pairwise(ends)]
     return [_fields(phase_columns(x), phase, robot) for x, phase in zip(parts, meta["phases"], strict=True)]
 
@@ -150,7 +150,7 @@ def _fields(columns: Mapping[str, Array], meta: Mapping[str, Any], robot_of: Cal
     """Return the fields of a run from its columns and metadata."""
     settings = dict(meta["settings"])
     if not all(isinstance(settings.get(name, 0.0), (int, float)) for name in ("rtol", "atol", "step", "max_step")):
-        raise ValueError(f"its settings {settings!r} have texts or lists where numbers belong")
+        raise ValueError(f"its settings {settings!r} should have numbers as rtol, atol, step and max_step")
     robot = robot_of(meta["robot"])
     n = robot.n
     arrays: dict[str, Any] = {name: _stacked(columns, name, robot.nq if name == "q" else n) for name in JOINT_FIELDS}
@@ -167,7 +167,7 @@ def _fields(columns: Mapping[str, Array], meta: Mapping[str, Any], robot_of: Cal
         "statistics": _statistics(meta),
         "settings": settings,
         "events": tuple(
-            Found(str(e["name"]), float(e["t"]), np.array(e["q"], float), np.array(e["qd"], float))
+            DetectedEvent(str(e["name"]), float(e["t"]), np.array(e["q"], float), np.array(e["qd"], float))
             for e in meta["events"]
         ),
         "ended_by": str(meta.get("ended_by", "")),
@@ -181,13 +181,13 @@ def _fields(columns: Mapping[str, Array], meta: Mapping[str, Any], robot_of: Cal
 
 
 def _check_columns(columns: Mapping[str, Array]) -> None:
-    """Raise a ValueError if a table is not one of a motion: numbers, at times that increase."""
+    """Raise a ValueError if columns are not double-precision numbers at finite, increasing times."""
     for name, values in columns.items():
         if values.dtype != np.float64:
             raise ValueError(f"column {name!r} holds {values.dtype.name} values, not numbers in double precision")
     t = columns["t"]
     if not len(t) or not np.isfinite(t).all() or not (np.diff(t) > 0).all():
-        raise ValueError("its times are none, are not finite or do not increase")
+        raise ValueError("it has no times, or times that are not finite or do not increase")
 
 
 def _statistics(meta: Mapping[str, Any]) -> Statistics:
@@ -207,7 +207,7 @@ def _stacked(columns: Mapping[str, Array], name: str, n: int) -> Array:
 
 
 def optional_package(name: str) -> Any:
-    """Return an imported package; raise an InputError that says how to install it."""
+    """Import and return a package; if it is missing, raise an InputError that says how to install it."""
     try:
         return import_module(name)
     except ImportError:

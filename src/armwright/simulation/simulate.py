@@ -36,7 +36,7 @@ from armwright.simulation.plan import SMOOTHING_SPEED, Plan, plan
 from armwright.simulation.python_integration import integrate_in_python
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Run
-from armwright.simulation.run_files import Found, Statistics
+from armwright.simulation.run_files import DetectedEvent, Statistics
 from armwright.simulation.start_states import start_state
 from armwright.simulation.stiff_friction import EXPLICIT, method_for, short_step_reason
 from armwright.torque import Stops
@@ -210,7 +210,7 @@ def _compiled_run(plan: Plan, y0: Array, progress: bool | None) -> Run:
     run = replace(run, neighbour_distances=away[: len(run.t)])
     if rollouts.ended[0]:
         event = plan.events[int(lanes["event"][0]) - 1]
-        found = Found(event.name, float(times[-1]), run.q[-1].copy(), run.qd[-1].copy())
+        found = DetectedEvent(event.name, float(times[-1]), run.q[-1].copy(), run.qd[-1].copy())
         run = replace(run, events=(found,), ended_by=event.name)
     if rollouts.failed[0]:
         y = rollouts.y[:, 0]

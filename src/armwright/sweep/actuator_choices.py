@@ -27,7 +27,7 @@ from armwright.actuators.actuator import PART_TYPES
 from armwright.actuators.assignment import mounts
 from armwright.actuators.catalogue import part_of_row, table_of
 from armwright.algebra import Array
-from armwright.errors import ArmwrightError, nearest
+from armwright.errors import ArmwrightError, closest_name
 from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.sizing import Actuator, Catalogue, catalogue, fitted
@@ -154,7 +154,7 @@ def actuator_choices_of(study: Study, robot: Robot) -> ActuatorChoices:
     names = [joint.name for joint in robot.joints]
     for key in part.data:
         if key not in (*names, *GENERAL_KEYS):
-            suggestion = nearest(key, names)
+            suggestion = closest_name(key, names)
             guess = f"did you mean {suggestion!r}? " if suggestion else ""
             part.fail(key, f"{robot.name} has no joint {key!r}; {guess}Known: {', '.join((*GENERAL_KEYS, *names))}")
     choices = {}
@@ -208,7 +208,7 @@ def _part(reader: Reader, key: str, catalogued: Catalogue) -> Any:
         )
     known = {part.name: part for part in catalogued.parts[key]}
     if value not in known:
-        suggestion = nearest(value, known) if isinstance(value, str) else None
+        suggestion = closest_name(value, known) if isinstance(value, str) else None
         guess = f"did you mean {suggestion!r}?" if suggestion else "expected one of its names, or a table of numbers"
         reader.fail(None, f"the catalogue {catalogued.name} has no {key} {value!r}; {guess}")
     return known[value]

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.errors import nearest
+from armwright.errors import closest_name
 from armwright.model.table_reader import Reader
 from armwright.sweep.distributions import DISTRIBUTIONS, Quantile, quantile_function
 from armwright.sweep.study import Study
@@ -96,7 +96,7 @@ def design_of(study: Study) -> Design:
     listed = all(isinstance(source, np.ndarray) for source in sources.values())
     method = part.text("method", "grid" if listed else "random")
     if method not in DESIGN_METHODS:
-        near = nearest(method, DESIGN_METHODS)
+        near = closest_name(method, DESIGN_METHODS)
         guess = f"did you mean {near!r}? " if near else ""
         part.fail("method", f"unknown method {method!r}; {guess}Known: {', '.join(DESIGN_METHODS)}")
     seed = _whole_number(part, "seed", 0, 0, 2**63 - 1)
@@ -119,7 +119,7 @@ def entries_of(part: Reader) -> dict[str, Any]:
     distribution_keys = (*DISTRIBUTIONS, "from", "count", "scipy")
 
     def collect(prefix: str, value: Any) -> None:
-        if isinstance(value, Mapping) and value and not any(nearest(key, distribution_keys) for key in value):
+        if isinstance(value, Mapping) and value and not any(closest_name(key, distribution_keys) for key in value):
             for key, inner in value.items():
                 collect(f"{prefix}.{key}", inner)
         else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from armwright.backends.interface import BACKENDS
-from armwright.errors import ArmwrightError, InputError, SimulationWarning, nearest, unknown
+from armwright.errors import ArmwrightError, InputError, SimulationWarning, closest_name, unknown
 from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.scenario import Scenario
@@ -106,7 +106,7 @@ def _requested(study: Study, scenario: Scenario, actuators: ActuatorChoices) -> 
 def _check_known(part: Reader, key: str, kind: str, names: tuple[str, ...], known: Any) -> None:
     for name in names:
         if name not in known:
-            suggestion = nearest(name, known)
+            suggestion = closest_name(name, known)
             guess = f"did you mean {suggestion!r}? " if suggestion else ""
             part.fail(key, f"unknown {kind} {name!r}; {guess}Known: {', '.join(known)}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, nearest
+from armwright.errors import ArmwrightError, closest_name
 from armwright.model.robot_parameters import parameter_sizes, robot_parameters
 from armwright.robot import Robot
 from armwright.sweep import motion_parameters
@@ -24,7 +24,7 @@ def check_varied_names(study: Study, robot: Robot, names: tuple[str, ...], actua
     part, known = study.reader("vary"), _known_names(study, robot, actuators)
     for name in names:
         if name not in known:
-            suggestion = nearest(name, known)
+            suggestion = closest_name(name, known)
             guess = f"did you mean {suggestion!r}? " if suggestion else ""
             part.fail(name, f"{robot.name} and its law have no {name!r} that can vary; {guess}{_name_kinds(robot)}")
         if name.startswith("tool.") and robot.payload is None and "payload.mass" not in names:

@@ -1,8 +1,8 @@
-"""Compilation of LLVM IR to machine code for this CPU, in this process or a child.
+"""Compilation of LLVM IR to machine code for this CPU, in this process or a child process.
 
-llvmlite leaks some 0.2 MB for every program, even if everything is closed. So a process compiles MAX_COMPILED_HERE
-programs itself and starts a child for each further one. Run as a program this file is that child: text in, machine code
-out.
+llvmlite leaks about 0.2 MB per program, even if everything is closed. So a process compiles at most
+MAX_IN_PROCESS_COMPILATIONS programs itself and starts a child process for each further one. This file, run as a script,
+is that child: it reads IR from stdin and writes machine code to stdout.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ import llvmlite.binding as llvm
 
 from armwright.backends.llvm.target import target
 
-MAX_COMPILED_HERE = 500
-"""Programs compiled in this process, which leak 0.1 GB; in a child each takes tenths of a second longer."""
-
+MAX_IN_PROCESS_COMPILATIONS = 500
+"""Programs compiled in this process, which leak 0.1 GB; a child takes some 0.3 s longer for each."""
 
 MAX_FULLY_OPTIMISED_LINES = 12_000
-"""Lines of a program beyond which LLVM skips passes of more than linear time.
+"""Lines of a program above which LLVM skips passes that take more than linear time.
 
-The derivatives of a humanoid of 31 freedoms compile in 6 s instead of 19; size and speed of the code are the same.
+The derivatives of a humanoid with 31 degrees of freedom compile in 6 s instead of 19; code size and speed are the same.
 """
 
 
-def machine(cpu: str, features: str, level: int = 3) -> Any:
-    """Return a target machine; an engine takes ownership of it, so each needs a new one.
+def target_machine(cpu: str, features: str, level: int = 3) -> Any:
+    """Return a new LLVM target machine; each engine owns one.
 
-    The code model is large. In a process with much mapped memory, code and its constants can lie more than 2 GB apart,
-    beyond the reach of the small model, and LLVM would abort. It costs about one percent.
+    The large code model costs about one percent of speed. In a process with much mapped memory, code and constants can
+    be more than 2 GB apart, and with the small code model LLVM would abort.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -46,21 +45,21 @@ def machine(cpu: str, features: str, level: int = 3) -> Any:
     )
 
 
-PATIENCE_SECONDS = 0.3
-"""Seconds after which a terminal shows that code is compiled."""
+NOTICE_DELAY = 0.3
+"""Seconds of compilation after which a terminal shows 'compiling ...'."""
 
 LOG = logging.getLogger("armwright")
 
 
-def compiled(text: str) -> bytes:
+def compile_ir(text: str) -> bytes:
     """Return the machine code of LLVM IR."""
-    with _reported(text.count("\n")):
-        return _compiled_in_process_or_child(text)
+    with _compile_notice(text.count("\n")):
+        return _compile_in_process_or_child(text)
 
 
 @contextmanager
-def _reported(lines: int) -> Iterator[None]:
-    """A line on a terminal while compiling takes long, and a message in the log afterwards."""
+def _compile_notice(lines: int) -> Iterator[None]:
+    """Show a slow compilation on the terminal, and log it when it ends."""
     begin, shown = time.perf_counter(), threading.Event()
 
     def show() -> None:
@@ -68,7 +67,7 @@ def _reported(lines: int) -> Iterator[None]:
         sys.stderr.write("compiling ...")
         sys.stderr.flush()
 
-    timer = threading.Timer(PATIENCE_SECONDS, show) if sys.stderr is not None and sys.stderr.isatty() else None
+    timer = threading.Timer(NOTICE_DELAY, show) if sys.stderr is not None and sys.stderr.isatty() else None
     if timer is not None:
         timer.daemon = True
         timer.start()
@@ -82,38 +81,37 @@ def _reported(lines: int) -> Iterator[None]:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
         seconds = time.perf_counter() - begin
-        if seconds > PATIENCE_SECONDS:
+        if seconds > NOTICE_DELAY:
             LOG.info("compiled %d lines in %.1f s", lines, seconds)
 
 
-def _compiled_in_process_or_child(text: str) -> bytes:
-    made_for = target().cpu, target().features
-    if (
-        next(_asked) < MAX_COMPILED_HERE or not sys.executable or hasattr(sys, "frozen")
-    ):  # a frozen program would start itself
-        return _compiled(text, *made_for)
+def _compile_in_process_or_child(text: str) -> bytes:
+    cpu = target().cpu, target().features
+    frozen = hasattr(sys, "frozen")  # a frozen program would start itself as the child
+    if next(_compilation_numbers) < MAX_IN_PROCESS_COMPILATIONS or not sys.executable or frozen:
+        return _compile_in_process(text, *cpu)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        command = [sys.executable, "-P", __file__, *made_for]
-        other = subprocess.run(command, input=text.encode(), env=environment, capture_output=True, check=True)
-    except (OSError, subprocess.CalledProcessError):  # no interpreter to start, or no memory for it
-        return _compiled(text, *made_for)
-    return other.stdout
+        command = [sys.executable, "-P", __file__, *cpu]
+        child = subprocess.run(command, input=text.encode(), env=environment, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):  # the interpreter cannot start, or lacks memory
+        return _compile_in_process(text, *cpu)
+    return child.stdout
 
 
-_asked = count()
+_compilation_numbers = count()
 
 
-def _compiled(text: str, cpu: str, features: str) -> bytes:
+def _compile_in_process(text: str, cpu: str, features: str) -> bytes:
     level = 1 if text.count("\n") > MAX_FULLY_OPTIMISED_LINES else 3
-    made_for = machine(cpu, features, level)
-    parsed = llvm.parse_assembly(text, llvm.create_context())
-    parsed.verify()
-    builder = llvm.create_pass_builder(made_for, llvm.create_pipeline_tuning_options(speed_level=level))
-    builder.getModulePassManager().run(parsed, builder)
-    code: bytes = made_for.emit_object(parsed)
+    machine = target_machine(cpu, features, level)
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
     return code
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(_compiled(sys.stdin.buffer.read().decode(), *sys.argv[1:]))
+    sys.stdout.buffer.write(_compile_in_process(sys.stdin.buffer.read().decode(), *sys.argv[1:]))

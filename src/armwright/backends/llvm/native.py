@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 
 from armwright.backends.interface import COMPILE_LOCK
 from armwright.backends.llvm.block import VectorType
-from armwright.backends.llvm.compiler import compiled, machine
+from armwright.backends.llvm.compiler import compile_ir, target_machine
 from armwright.backends.llvm.target import target
 from armwright.cache import code_digest, read
 from armwright.cache import write as keep
@@ -102,7 +102,7 @@ def _kept(name: str, text: Callable[[], str], right: Callable[[LoadedCode], bool
     verdict = right(code) if code is not None else None
     if code is not None and verdict:
         return code
-    made = compiled(f'{text()}\n@made_for = constant [{len(name)} x i8] c"{name}"\n')
+    made = compile_ir(f'{text()}\n@made_for = constant [{len(name)} x i8] c"{name}"\n')
     if code is not None and made == kept:
         return code
     keep(name, made)
@@ -117,11 +117,11 @@ def _kept(name: str, text: Callable[[], str], right: Callable[[LoadedCode], bool
 
 def engine_of(text: str) -> Any:
     """Return an engine with the code of LLVM IR."""
-    return _linked(compiled(text))
+    return _linked(compile_ir(text))
 
 
 def _linked(code: bytes) -> Any:
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(target().cpu, target().features))
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine(target().cpu, target().features))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine

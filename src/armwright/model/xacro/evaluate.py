@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from armwright.errors import ArmwrightError, nearest
+from armwright.errors import ArmwrightError, closest_name
 from armwright.model.refusal import Refused
 
 Value: TypeAlias = Any
@@ -229,7 +229,7 @@ def look_up(names: Lookup, name: str, what: str) -> Value:
     try:
         return names.value_of(name)
     except KeyError:
-        near = nearest(name, names.known_names())
+        near = closest_name(name, names.known_names())
         guess = f"; did you mean {near!r}?" if near else ""
         raise Refused(f"unknown {what} {name!r}{guess}") from None
 
@@ -237,7 +237,7 @@ def look_up(names: Lookup, name: str, what: str) -> Value:
 def _key(holder: dict[Any, Any], key: Value) -> Value:
     if key in holder:
         return holder[key]
-    near = nearest(key, map(str, holder))
+    near = closest_name(key, map(str, holder))
     raise Refused(f"no key {key!r}" + (f"; did you mean {near!r}?" if near else f" among {list(holder)[:12]}"))
 
 

@@ -9,7 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import NoReturn
 
-from armwright.errors import ModelError, nearest
+from armwright.errors import ModelError, closest_name
 from armwright.model import xml
 from armwright.model.packages import MissingFile, ReadableFolders
 from armwright.model.refusal import Refused
@@ -383,5 +383,5 @@ def _block(parameter: MacroParameter, element: Element) -> Block:
 
 def _guess(name: str, known: Iterable[str]) -> str:
     names = list(known)
-    near = nearest(name, names)
+    near = closest_name(name, names)
     return f"did you mean {near!r}?" if near else f"known are {', '.join(names) or 'none'}"

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from armwright.errors import ModelWarning, nearest
+from armwright.errors import ModelWarning, closest_name
 from armwright.model.packages import SCHEME, ReadableFolders
 from armwright.model.refusal import Refused
 from armwright.model.xacro import yaml
@@ -139,7 +139,7 @@ class TextExpander:
         give = f"give it to load: mappings={{{name!r}: value}}"
         if name in self.declared:
             raise Refused(f"argument {name!r} has no default; {give}")
-        near = nearest(name, self.arguments)
+        near = closest_name(name, self.arguments)
         raise Refused(f"unknown argument {name!r}; " + (f"did you mean {near!r}? Or {give}" if near else give))
 
     def _found(self, package: str) -> str:

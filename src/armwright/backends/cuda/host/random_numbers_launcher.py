@@ -7,13 +7,13 @@ from typing import Any
 
 from armwright.algebra import Array
 from armwright.backends.cuda.host.device import CompiledCode, to_device
-from armwright.backends.cuda.kernels.random_numbers import DRAW_THREADS, DrawCall, text
+from armwright.backends.cuda.kernels.random_numbers import DRAW_BLOCK_THREADS, DrawArguments, kernel_source
 from armwright.draws import DrawnColumn, RolloutIndices
 
 
 @cache
 def _code(double: bool) -> CompiledCode:
-    return CompiledCode(text(double), DRAW_THREADS)
+    return CompiledCode(kernel_source(double), DRAW_BLOCK_THREADS)
 
 
 def fill(out: Any, drawn: DrawnColumn, which: RolloutIndices, turns: Array) -> None:
@@ -25,4 +25,4 @@ def fill(out: Any, drawn: DrawnColumn, which: RolloutIndices, turns: Array) -> N
         return int(arrays[-1].data.ptr)
 
     for row, turn in zip(out, turns, strict=True):
-        _code(out.dtype.itemsize == 8).launch(DrawCall.of(drawn, which, turn, row, device_address), len(row))
+        _code(out.dtype.itemsize == 8).launch(DrawArguments.of(drawn, which, turn, row, device_address), len(row))

@@ -24,11 +24,11 @@ from armwright.draws import (
     RolloutIndices,
 )
 
-DRAW_THREADS = 256
+DRAW_BLOCK_THREADS = 256
 """Threads of a block."""
 
 
-class DrawCall(ctypes.Structure):
+class DrawArguments(ctypes.Structure):
     """The arguments of the kernel. Where `turn` and `begin` suffice, the addresses of turns and rollouts are null."""
 
     _fields_ = (
@@ -41,7 +41,7 @@ class DrawCall(ctypes.Structure):
     @classmethod
     def of(
         cls, drawn: DrawnColumn, which: RolloutIndices, turns: Array, out: Any, address: Callable[[Any], int]
-    ) -> DrawCall:
+    ) -> DrawArguments:
         """Return the arguments that fill an array (rollouts,) at turns (1,) or (rollouts,).
 
         `address` returns the address of an array and keeps the array alive.
@@ -52,7 +52,7 @@ class DrawCall(ctypes.Structure):
         return cls(address(out), turn_address, rollouts, begin, len(out), *numbers, drawn.first, drawn.second)
 
 
-def text(double: bool) -> str:
+def kernel_source(double: bool) -> str:
     """Return `run(Call)`, a kernel with one thread per rollout; on a CPU it is a loop over them."""
     words = {f"{name}{k}": x for name, row in PHILOX_WORDS.items() for k, x in enumerate(row)}
     lines = [f"#define {name} {number}u" for name, number in words.items()]
@@ -61,7 +61,7 @@ def text(double: bool) -> str:
     ]
     lines += [f"TABLE double {name}[] = {{{', '.join(map(repr, row))}}};" for name, row in COEFFICIENTS.items()]
     rest = (files(__package__) / "random_numbers.cuh").read_text("utf-8")
-    return "\n".join([prelude(double), *lines, f"#define BLOCK {DRAW_THREADS}", rest])
+    return "\n".join([prelude(double), *lines, f"#define BLOCK {DRAW_BLOCK_THREADS}", rest])
 
 
 PHILOX_WORDS = {"MULTIPLIER": PHILOX_MULTIPLIERS, "WEYL": PHILOX_WEYL}
