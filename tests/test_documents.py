@@ -14,6 +14,7 @@ from armwright import sizing
 from armwright.backends.cuda.host.device import cupy
 from armwright.cli import app
 from armwright.cli.app import COMMANDS
+from armwright.extensions import registry_of
 from armwright.scenario import parse
 from armwright.study.operation_counts import formula
 from armwright.sweep.prepare import prepare
@@ -24,6 +25,16 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 def blocks(document: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(), flags=re.S | re.M)
+
+
+KINDS = ("law", "integrator", "backend", "export", "rule", "measure")
+
+
+def unregister_local_entries() -> None:
+    """Remove what a document has registered, which other tests do not expect."""
+    for registry in map(registry_of, KINDS):
+        for name in [name for name in registry if registry.is_local(name)]:
+            registry.unregister(name)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
@@ -37,13 +48,20 @@ def test_python_blocks_run_in_order(
             pytest.skip(str(missing))
     monkeypatch.chdir(tmp_path)
     names: dict = {}
-    for block in blocks(document, "python"):
-        exec(compile(block, str(document), "exec"), names)
+    try:
+        for block in blocks(document, "python"):
+            exec(compile(block, str(document), "exec"), names)
+    finally:
+        unregister_local_entries()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
 def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
     for block in blocks(document, "toml"):
+        if "entry-points" in block:  # of a package that extends armwright
+            groups = tomllib.loads(block)["project"]["entry-points"]
+            assert set(groups) <= {f"armwright.{kind}s" for kind in KINDS}
+            continue
         if "[vary]" in block:
             assert prepare(aw.Study.parse(block)).design.rows > 0
             continue
@@ -109,6 +127,16 @@ def test_the_architecture_names_every_room_in_its_order_and_tests_that_exist() -
         assert re.search(rf"^\|[^|]*`{room}/?`", table, re.M), room
     for name in set(re.findall(r"`(test_\w+)`", text)):
         assert (ROOT / "tests" / f"{name}.py").exists(), name
+
+
+def test_the_glossary_has_few_terms_in_order_and_all_of_them_are_in_the_source() -> None:
+    lines = (ROOT / "docs" / "glossary.md").read_text().splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ") and line != "| term | meaning |"]
+    terms = [term for term, _ in rows]
+    assert len(terms) <= 40 and terms == sorted(terms, key=str.lower)
+    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    words = re.sub(r"[\s_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", source)).lower()  # names are written as words
+    assert [term for term in terms if not re.search(rf"\b{re.escape(term.lower())}s?\b", words)] == []
 
 
 RECURSIVE = ("articulated_body", "denoc", "denoc_stepwise")

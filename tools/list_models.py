@@ -135,8 +135,8 @@ are counted by the same code (`tools/frame_savings.py`).
 """
 
 NOTES = """
-Some files have 1.5708 or 1.57079632679 for a right angle. Their normals meet a little beside the origins of the file, and each
-of these distances and angles is computed with, as it should be: nothing is straightened unless `straighten=` asks for it. With
+Some files have 1.5708 or 1.57079632679 for a right angle. Their normals meet a little off the origins of the file, and the code
+contains each of these distances and angles: nothing is straightened without `straighten=`. With
 right angles in the files, as in the packaged arms, canonical frames save there too.
 """
 
