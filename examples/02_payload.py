@@ -1,6 +1,6 @@
 """What a payload takes of every motor: is the robot strong enough, and how much may it carry?
 
-`arm.with_payload(5.0)` is another robot. Where many payloads are asked for, the payload stays open (`vary=`): one
+`arm.with_payload(5.0)` is another robot. For many payloads the payload is a runtime parameter (`vary=`): one
 function is compiled, and each state has its own. Torques are linear in the mass, so the largest one is found at once.
 """
 
