@@ -1,4 +1,4 @@
-"""A law of one's own: the tip of an arm hangs on a spring in space, and a push at it is answered softly.
+"""A custom law: the tip of an arm hangs on a spring in space, and a push at it is answered softly.
 
 A frozen dataclass with `torques(at)` compiles with dynamics and integrator into one loop. `at.compute` is anything
 that can be asked of a robot; the fields are runtime parameters, so that another stiffness compiles nothing.

@@ -171,7 +171,7 @@ def saved() -> list[str]:
 
 def main() -> None:
     text = [
-        "# Robot files tried",
+        "# Tested robot files",
         "",
         "Written by `python tools/list_models.py`. The last column is the largest difference from Pinocchio reading the same",
         "URDF, relative to the largest entry, of inverse dynamics, mass matrix and gravity torque on 100 random states, of the",
