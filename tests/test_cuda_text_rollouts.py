@@ -168,7 +168,7 @@ def test_parts_have_the_rollouts_of_all(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_threads_are_those_of_a_cpu() -> None:
-    with pytest.raises(aw.errors.InputError, match="threads = 2 are those of a CPU"):
+    with pytest.raises(aw.errors.InputError, match="threads = 2: only target"):
         aw.simulate_batch(RR, SLOPE, duration=0.1, target="python", threads=2)
 
 

@@ -233,7 +233,7 @@ def test_a_rollout_that_diverges_has_no_measures_and_says_when() -> None:
     gains = np.array([[5.0] * 6, [1e9] * 6])
     options = {"duration": 0.5, "step": 0.001, "every": 0.01}
     law = aw.torque.pd([0.5] * 6, kp=gains, kd=0.0)
-    with pytest.warns(SimulationWarning, match="1 of 2 rollouts could not go on"):
+    with pytest.warns(SimulationWarning, match="1 of 2 rollouts failed"):
         run = aw.simulate_batch(ARM, law, measure=["peak_torque"], **options)
     with pytest.warns(SimulationWarning):
         kept = aw.simulate_batch(ARM, law, **options)
@@ -247,7 +247,7 @@ def test_a_rollout_that_diverges_has_no_measures_and_says_when() -> None:
         ({"measure": ["peak_torqe"]}, "unknown measure 'peak_torqe'. Did you mean 'peak_torque'"),
         ({"measure": ["overshoot"]}, "follows something"),
         ({"measure": ["energy"], "within": -1}, "within = -1"),
-        ({"keep": False}, "only where something is measured"),
+        ({"keep": False}, "only with measures"),
         ({"measure": ["energy"], "keep": "yes"}, "keep = 'yes'"),
     ],
 )

@@ -214,8 +214,8 @@ def test_numbers_and_seeds_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 def test_turns_are_counted_by_each_rollout_and_are_where_steps_end() -> None:
     turns = SamplingInstants(0.0, 0.1, np.array([0.0, 0.07, -0.03]), (0.02, 0.05))
     times = np.array([0.0, 0.04 + 1e-17, 0.1])
-    np.testing.assert_allclose(turns.among(times), [0, 0.02, 0.04, 0.05, 0.06, 0.08, 0.1])
-    assert turns.changes(turns.among(times)).tolist() == [False] + 6 * [True]
+    np.testing.assert_allclose(turns.merged_with(times), [0, 0.02, 0.04, 0.05, 0.06, 0.08, 0.1])
+    assert turns.changes(turns.merged_with(times)).tolist() == [False] + 6 * [True]
     assert turns.intervals_at(0.02, np.array([0.0, 0.0999999])).tolist() == [[0, 4], [3, 7], [-2, 2]]
 
 

@@ -244,7 +244,7 @@ def test_what_is_wrong_with_starts_is_told():
         aw.simulate_batch(ARM, law, start=[0.0, 0.95], duration=0.1)
     with pytest.raises(aw.InputError, match="q0 is for 2 rollouts, others are for 3"):
         aw.simulate_batch(ARM, law, np.stack([START, END]), start=[0.0, 0.1, 0.2], duration=0.1)
-    with pytest.raises(aw.InputError, match="start is for 3 rollouts, and there are 2 laws"):
+    with pytest.raises(aw.InputError, match="start has 3 rollouts, and there are 2 laws"):
         aw.simulate_batch(ARM, [law, law], start=[0.0, 0.1, 0.2], duration=0.1)
 
 

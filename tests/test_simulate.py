@@ -657,7 +657,7 @@ def test_more_bad_input_is_told() -> None:
 
 def test_a_batch_that_fails_is_told() -> None:
     law = torque.spring_damper(-1e5, 0.0)
-    with pytest.warns(aw.errors.SimulationWarning, match="2 of 2 rollouts could not go on"):
+    with pytest.warns(aw.errors.SimulationWarning, match="2 of 2 rollouts failed"):
         batch = simulate_batch(SMOOTH, law, q0=np.full((2, 3), 0.1), duration=20.0, step=0.01, every=0.5)
     assert batch.failed.all()
     assert (batch.reached < 20).all()

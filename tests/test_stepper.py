@@ -305,7 +305,7 @@ def test_one_bad_state_does_not_cost_the_others():
     late[4, 1], late[1, 2] = 1e308, np.nan
     Q, V, done = stepper.rollout(q, qd, late, raises=False)
     assert done.tolist() == [True, False, True, True, False, True]
-    for k, step in ((4, 1), (1, 2)):  # nan from where it could not go on
+    for k, step in ((4, 1), (1, 2)):  # nan from where it failed
         assert np.isfinite(Q[k, : step + 1]).all()
         assert np.isnan([Q[k, step + 1 :], V[k, step + 1 :]]).all()
     with pytest.raises(aw.InputError, match=r"tau\[1, 2, 0\] is nan"):

@@ -638,7 +638,7 @@ def test_a_study_in_which_nothing_comes_to_its_end_is_told(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     Path("stiff.toml").write_text(TEXT.replace("kp = 20\nkd = 2", "kp = 1e9\nkd = 1e9"))
     result = CliRunner().invoke(app, ["sweep", "stiff.toml", "--threads", "1"])
-    assert result.exit_code == 1 and "100 could not go on" in result.stdout
+    assert result.exit_code == 1 and "100 failed" in result.stdout
     assert "none of the first 8 rollouts comes to its end" in result.stderr and "shorter step" in result.stderr
     assert CliRunner().invoke(app, ["sweep", "stiff.toml", "--json"]).exit_code == 1
     assert CliRunner().invoke(app, ["sweep", "stiff.toml", "-o", "part", "--chunk", "1/2"]).exit_code == 0

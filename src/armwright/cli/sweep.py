@@ -73,7 +73,7 @@ def run_sweep(
     if json:
         show_json({**found, "computed": new})
         return useful
-    failed = f", of which {done.failed} could not go on" if done.failed else ""
+    failed = f", of which {done.failed} failed" if done.failed else ""
     before = f"{done.earlier} were there, " if done.earlier else ""
     report_page(folder, f"{before}{new} computed{failed}; armwright sweep {folder} --report")
     return useful
@@ -106,7 +106,7 @@ def _part(given: str | None) -> tuple[int, int] | None:
 
 @contextmanager
 def _bar(shown: bool) -> Iterator[ProgressCallback]:
-    """A progress bar with the rate, the time that is left and how many could not go on."""
+    """A progress bar with the rate, the time that is left and how many failed."""
     from rich import progress as rich  # noqa: PLC0415
 
     text = rich.TextColumn("{task.completed:,.0f} of {task.total:,.0f}, {task.fields[rate]}{task.fields[failed]}")
@@ -123,7 +123,7 @@ def _bar(shown: bool) -> Iterator[ProgressCallback]:
 
         def tell(done: StudyProgress) -> None:
             rate = (done.done - done.earlier) / max(time.perf_counter() - begin, 1e-9)
-            failed = f", {done.failed:,} could not go on" if done.failed else ""
+            failed = f", {done.failed:,} failed" if done.failed else ""
             bar.update(task, total=done.total, completed=done.done, rate=f"{rate:,.0f} a second", failed=failed)
 
         yield tell
@@ -140,7 +140,7 @@ def _look(folder: Path, report: bool, json: bool) -> None:
         return
     console().print(
         f"{escape(folder)}: {found['rollouts']:,} of {found['of']:,} rollouts, {found['chunks']} of "
-        f"{found['of_chunks']} chunks; {found['failed']:,} could not go on",
+        f"{found['of_chunks']} chunks; {found['failed']:,} failed",
         soft_wrap=True,
     )
     if report:

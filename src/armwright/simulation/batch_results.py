@@ -33,7 +33,7 @@ class Batch:
     dtype: str
     target: str
 
-    def integrated(self, threads: int, progress: bool | None) -> tuple[RolloutResults, float, str]:
+    def integrate(self, threads: int, progress: bool | None) -> tuple[RolloutResults, float, str]:
         """Integrate all rollouts, in as many parts as fit into memory.
 
         Return the results, the seconds it took, and why it stopped early, if it did.
@@ -69,7 +69,7 @@ class Batch:
             reached[failed] = np.minimum(found.elapsed[failed], self._last_finite(found, failed))
         if failed.any() and not message:
             first = int(np.argmax(failed))
-            message = f"{int(failed.sum())} of {len(last)} rollouts could not go on, the first is number {first}"
+            message = f"{int(failed.sum())} of {len(last)} rollouts failed, the first is number {first}"
             warnings.warn(f"{message}; see .failed and .reached", SimulationWarning, stacklevel=3)
         offsets = plan.start_offsets
         return BatchRun(
@@ -128,7 +128,7 @@ class Batch:
         if self.vary or code.names or plan.law_parameters.numbers:
             p = self.parameters
             count = len(p.columns) - len(plan.event_parameters.numbers) - len(plan.gauge_parameters.numbers)
-            rows = replace(p, columns=p.columns[:count]).along(plan.sampling, found.times, np.dtype(self.dtype))
+            rows = replace(p, columns=p.columns[:count]).values_at(plan.sampling, found.times, np.dtype(self.dtype))
             arrays.append(rows)
         out = evaluated(observables_kernel(record, self.dtype, self.target), arrays)
         return Observables.of(out.reshape(*times.shape, -1), plan.robot.n, code.lifted)

@@ -21,7 +21,7 @@ MIN_LOOP_SINE = 1e-3
 """The sine of an angle from its end, nearer than which no loop moves: its coordinates are then a millionth away."""
 
 REPORTED_LOOP_SINE = 1e-2
-"""The same, below which a motion that could not go on has been ended by the loop."""
+"""The same, below which the loop is the cause of a motion that failed."""
 
 
 def within_loop_limits(mechanism: Mechanism, rates: Sequence[Scalar]) -> list[Scalar]:

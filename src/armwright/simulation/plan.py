@@ -1,4 +1,4 @@
-"""Plans: a robot, a law, times and settings of a simulation, checked, with the record that is compiled."""
+"""Plans: the checked robot, law, times and settings of a simulation, and the record to compile."""
 
 from __future__ import annotations
 
@@ -42,14 +42,15 @@ from armwright.torque.tracking import with_reference_inputs
 from armwright.trace.evaluation_strategy import has_straight_code
 
 MAX_START_TIME = 1e9
+"""The largest start time, s."""
 
 SMOOTHING_SPEED = 1e-3
-"""The default speed, rad/s or m/s, within which dry friction is rounded off."""
+"""The default speed, rad/s or m/s, below which dry friction is smoothed."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked simulation of one motion, or of many with one structure."""
+    """A checked simulation of one rollout, or of many with laws of one structure."""
 
     robot: Robot
     law: Law
@@ -57,15 +58,16 @@ class Plan:
     """The times of the records."""
     settings: IntegrationSettings
     laws: tuple[Law, ...] = ()
-    """The laws of all rollouts, where each has its own numbers; `law` is the first."""
+    """One law per rollout, if they differ in their numbers; `law` is the first."""
     events: tuple[RobotEvent, ...] = ()
     """The compiled events that end the motion."""
     start_offsets: Array = field(default_factory=lambda: np.zeros(1))
-    """Seconds by which each rollout starts later than `times` (rollouts,), or one number for all (1,)."""
+    """Seconds from `times` to the times of each rollout (rollouts,), or of all (1,)."""
     measures: tuple[str, ...] = ()
     keep: bool = True
     """True if all records are kept, False if only the start and the end are."""
     within: float = DEFAULT_WITHIN
+    """The distance, rad or m, within which a joint counts as settled."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -74,17 +76,17 @@ class Plan:
 
     @property
     def compilable(self) -> bool:
-        """True if robot and law can be one compiled program."""
+        """True if robot and law can be compiled into one program."""
         return self.law.traceable and has_straight_code(self.robot)
 
     @property
     def law_with_inputs(self) -> Law | None:
-        """The law with its reference motion as inputs, where only that motion cannot be compiled."""
+        """The law with its reference motion as inputs, if nothing else prevents compilation; otherwise None."""
         return with_reference_inputs(self.law) if not self.law.traceable and has_straight_code(self.robot) else None
 
     @cached_property
     def has_stops(self) -> bool:
-        """True if there are stops."""
+        """True if the law has stops."""
         return bool(stops_in(self.law))
 
     @cached_property
@@ -101,7 +103,7 @@ class Plan:
     def gauge_parameters(self) -> Parameterised[GaugeRequest]:
         """The structure of the gauges and their runtime parameters.
 
-        Without records one gauge more finds the last time at which the state was finite.
+        Without records an additional gauge finds the last time at which the state was finite.
         """
         gauges = [gauge for name in self.measures for gauge in MEASURES[name].gauges]
         request = GaugeRequest.of([*gauges, *([] if self.keep else [LAST_FINITE])], self.has_stops)
@@ -117,7 +119,7 @@ class Plan:
 
     @property
     def goal(self) -> tuple[Any, ...]:
-        """The positions at the end of the reference motion, or the target: entries of one number or (rollouts,)."""
+        """The final positions of the reference motion, or the target positions: one number or (rollouts,) each."""
         laws = self.laws or (self.law,)
         if self.law.reference is not None:
             rows = reference_states([law.reference for law in laws], self.times[-1] + self.start_offsets)[0]
@@ -128,7 +130,7 @@ class Plan:
         return tuple(rows[0].tolist() if len(rows) == 1 else rows.T)
 
     def record(self, vary: tuple[str, ...] = (), target: str = HOST_TARGET) -> MotionRecord:
-        """Return what is compiled if the parameters `vary` of the robot differ between rollouts."""
+        """Return the record to compile if the robot parameters `vary` differ between rollouts."""
         code = self.code(vary, target)
         directions = tuple(event.direction for event in self.events)
         events = self.event_parameters.structure if self.events else None
@@ -136,9 +138,9 @@ class Plan:
         return MotionRecord(code.robot, self.law_parameters.structure, vary, code.names, events, directions, gauges)
 
     def code(self, vary: tuple[str, ...] = (), target: str = HOST_TARGET) -> SharedCode:
-        """Return the robot whose code is used, and the numbers that make it this one; on a card it is the robot itself.
+        """Return the robot whose code this one shares, and the runtime parameters that make them equal.
 
-        Events and laws of other packages may use base and tool, which are then not shared.
+        Code for a GPU is not shared. Base and tool stay in the code if events or custom laws may use them.
         """
         if target != HOST_TARGET:
             return SharedCode(self.robot)
@@ -157,7 +159,7 @@ class Plan:
 
     @cached_property
     def runtime_parameters(self) -> RolloutColumns:
-        """The runtime parameters of robot, law and events, of one rollout."""
+        """The runtime parameters of robot, law and events for one rollout."""
         return RolloutColumns((*self.code().numbers, *self.law_parameters.single, *self.event_parameters.single), 1)
 
     @cached_property
@@ -166,10 +168,10 @@ class Plan:
         return self.dynamics_parameters_at(self.times[:1])
 
     def dynamics_parameters_at(self, times: Array) -> Array:
-        """Return the runtime parameters of robot and law at some times (times, numbers), of the first rollout."""
+        """Return the runtime parameters of robot and law at times, for the first rollout (times, numbers)."""
         count = len(self.runtime_parameters.columns) - len(self.event_parameters.numbers)
         columns = self.runtime_parameters.columns[:count]
-        return replace(self.runtime_parameters, columns=columns).along(self.sampling, times, np.dtype(float))
+        return replace(self.runtime_parameters, columns=columns).values_at(self.sampling, times, np.dtype(float))
 
     @cached_property
     def sampling(self) -> SamplingInstants:
@@ -180,41 +182,41 @@ class Plan:
     @cached_property
     def step_ends(self) -> Array:
         """The times at which steps must end: records and sampling instants."""
-        return self.sampling.among(self.times)
+        return self.sampling.merged_with(self.times)
 
     @property
     def first_step(self) -> float:
-        """Seconds of the first step, where steps are chosen."""
+        """The first adaptive step, s."""
         return float(min(FIRST_STEP, (self.times[-1] - self.times[0]) / 10, self.settings.longest_step))
 
     @property
     def substeps(self) -> Array:
-        """The number of equal steps between two `step_ends`, none longer than `step`; one if steps are chosen."""
+        """The number of equal steps between two `step_ends`, none longer than `step`; one if steps are adaptive."""
         counts = np.ceil(np.diff(self.step_ends) / (self.settings.step or np.inf) - 1e-9)
         return np.maximum(1, counts).astype(np.int64)
 
     @property
     def fixed_step_ends(self) -> Array:
-        """The end of every step of a given length."""
+        """The end times of all fixed steps."""
         gaps = zip(self.step_ends[:-1], self.step_ends[1:], self.substeps, strict=True)
         ends = [[*(a + np.arange(1, k) * ((b - a) / k)), b] for a, b, k in gaps]
         return np.array([t for part in ends for t in part])
 
     @property
     def run_settings(self) -> dict[str, Any]:
-        """The settings that a run keeps."""
-        dry = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
-        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if self.has_stops else {})}
-        return {**self.settings.options, **further, "law": repr(self.law)}
+        """The settings that a run records."""
+        smooth = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
+        optional = {**({"smooth": smooth} if smooth else {}), **({"stops": True} if self.has_stops else {})}
+        return {**self.settings.options, **optional, "law": repr(self.law)}
 
 
 def with_smooth_friction(robot: Robot, smooth: float = SMOOTHING_SPEED) -> Robot:
-    """Return the robot with dry friction that does not jump at rest; with a jump no integrator comes to an end.
+    """Return the robot with dry friction that is continuous at rest, as integrators need it.
 
-    Joints that have a `smooth` speed keep it.
+    Joints with a `smooth` speed keep it.
     """
     if isinstance(smooth, bool) or not isinstance(smooth, Real) or not 0 <= smooth < math.inf:
-        raise InputError(f"smooth = {smooth!r}: expected a speed, rad/s or m/s, zero for friction that jumps")
+        raise InputError(f"smooth = {smooth!r}: expected a speed, rad/s or m/s, or zero for discontinuous friction")
     if not smooth or not any(joint.coulomb and not joint.smooth for joint in robot.rows):
         return robot
     return _smoothed(robot, float(smooth))
@@ -222,7 +224,7 @@ def with_smooth_friction(robot: Robot, smooth: float = SMOOTHING_SPEED) -> Robot
 
 @compiled_once
 def _smoothed(robot: Robot, smooth: float) -> Robot:
-    """Return the same object for an equal robot, so that it is traced once."""
+    """Return the robot with smooth friction; equal robots give the same object, which is traced once."""
     return robot.map_joints(lambda joint: replace(joint, smooth=joint.smooth or smooth))
 
 
@@ -235,20 +237,20 @@ def plan(
     start: ArrayLike = 0.0,
     smooth: float = SMOOTHING_SPEED,
     stops: Any = None,
-    many: bool = False,
-    first: bool = False,
+    batch: bool = False,
+    law_of_first: bool = False,
 ) -> Plan:
-    """Return a checked plan; `every` is None if only start and end are wanted.
+    """Return a checked plan; `every` is None to record only start and end.
 
-    Each of `many` rollouts may have its own start; then times count from there. The law is for all of them, or for the
-    `first` alone.
+    In a `batch` each rollout may have its own start, from which its times count. The law is that of all rollouts, or of
+    the first alone (`law_of_first`).
     """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     robot = with_smooth_friction(robot, smooth)
     law = law_with_stops(law_for(torque, robot), robot, stops)
-    begin, offsets = _start_times(start, many)
-    starts = begin + (offsets[:1] if first else offsets)
+    begin, offsets = _start_times(start, batch)
+    starts = begin + (offsets[:1] if law_of_first else offsets)
     seconds = law_duration(law, float(starts.max())) if duration is None else duration
     for name, value in (("duration", seconds), ("every", every)):
         check_seconds(name, value)
@@ -260,12 +262,12 @@ def plan(
     return Plan(robot, law, times, settings, start_offsets=offsets)
 
 
-def _start_times(start: Any, many: bool) -> tuple[float, Array]:
-    """Return the start of the times, and the offsets of the rollouts."""
+def _start_times(start: Any, batch: bool) -> tuple[float, Array]:
+    """Return the first of the times, and the start offsets of the rollouts."""
     if is_number(start) and abs(start) <= MAX_START_TIME:
         return float(start), np.zeros(1)
-    expected = f"expected seconds, at most {MAX_START_TIME:g}{', or one number for each rollout' if many else ''}"
-    offsets = numbers("start", start, expected) if many else np.zeros(0)
+    expected = f"expected seconds, at most {MAX_START_TIME:g}{', or one number for each rollout' if batch else ''}"
+    offsets = numbers("start", start, expected) if batch else np.zeros(0)
     wrong = offsets.ndim != 1 or not offsets.size or not np.isfinite(offsets).all()
     if wrong or np.abs(offsets).max() > MAX_START_TIME:
         raise InputError(f"start = {start!r}: {expected}")
@@ -273,7 +275,7 @@ def _start_times(start: Any, many: bool) -> tuple[float, Array]:
 
 
 def law_with_stops(law: Law, robot: Robot, stops: Any) -> Law:
-    """Return the law with stops at the limits of the joints, where they are requested."""
+    """Return the law, with stops at the joint limits if they are requested."""
     if stops is None or stops is False:
         return law
     if stops is not True and not isinstance(stops, Stops):
@@ -284,13 +286,13 @@ def law_with_stops(law: Law, robot: Robot, stops: Any) -> Law:
 def law_duration(law: Law, start: float) -> float:
     """Return the seconds from a start to the end of the law."""
     if law.span is None:
-        raise InputError("duration is missing: this torque law does not say how long it lasts; give duration=")
+        raise InputError("duration is missing: this torque law has no end; give duration=")
     ends = law.span[1] if np.isfinite(law.span[1]) else max(law.reference.knots) if law.reference else np.inf
     return float(ends) - start
 
 
 def check_span(law: Law, start: float, end: float) -> None:
-    """Raise an InputError if a law is not defined from the start to the end of a run."""
+    """Raise an InputError if a law is not defined for all of a run."""
     if law.span is not None and (start < law.span[0] - 1e-9 or end > law.span[1] + 1e-9):
         raise InputError(
             f"the run lasts from {start:g} to {end:g} s, but its torque law is defined from {law.span[0]:g} to "
@@ -299,9 +301,9 @@ def check_span(law: Law, start: float, end: float) -> None:
 
 
 def reference_states(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
-    """Return q, qd and qdd of motions at times (rollouts, n); a single motion or time is for all."""
+    """Return q, qd and qdd (rollouts, n) of motions at times; one motion or one time is that of all rollouts."""
     if len(motions) == 1 and motions[0] is not None:
         return tuple(np.asarray(x, float) for x in motions[0](t))
     pairs = zip(motions, np.broadcast_to(t, len(motions)).tolist(), strict=True)
-    found = [motion(at) for motion, at in pairs if motion is not None]
-    return tuple(np.array(x, float) for x in zip(*found, strict=True))
+    states = [motion(time) for motion, time in pairs if motion is not None]
+    return tuple(np.array(x, float) for x in zip(*states, strict=True))

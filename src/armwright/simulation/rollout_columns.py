@@ -67,7 +67,7 @@ class RolloutColumns:
             out[k, self.count :] = out[k, self.count - 1]
         return out
 
-    def along(self, sampling: SamplingInstants, times: Array, dtype: Any) -> Array:
+    def values_at(self, sampling: SamplingInstants, times: Array, dtype: Any) -> Array:
         """All columns of every rollout at some times (rollouts * times, columns)."""
         rows = np.repeat(self.to_array(np, dtype, self.count).T, len(times), axis=0)
         which = np.arange(self.which, self.which + self.count) if isinstance(self.which, int) else self.which

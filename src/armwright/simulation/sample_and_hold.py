@@ -56,7 +56,7 @@ class SamplingInstants:
         """Return the number of the first interval of each rollout (offsets,)."""
         return np.floor((self.begin + self.offsets) / hold + self._tolerance(hold)).astype(np.int64)
 
-    def among(self, times: Array) -> Array:
+    def merged_with(self, times: Array) -> Array:
         """Return these times and the sampling instants between them."""
         ends = times
         for hold in self.holds:

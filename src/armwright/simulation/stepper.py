@@ -213,7 +213,7 @@ class Stepper:
         """Every state on the way under torques (..., steps, n): q (..., steps + 1, nq) and qd (..., steps + 1, n).
 
         With `raises=False` a third array says which rollouts are good to their end; others are nan from where they
-        could not go on.
+        failed.
         """
         if self._elsewhere(q0, qd0, tau):
             return self._there(lambda a, b, c: self.rollout(a, b, c, raises=raises), q0, qd0, tau)
