@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.pages.picture import as_quaternions, page
 from armwright.pages.report.html import escape, fill_template, json_data, policy
+from armwright.pages.run_scene import as_quaternions, page
 from armwright.study.papers.finding import PaperStudy, compare, index
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))

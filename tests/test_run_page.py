@@ -15,7 +15,7 @@ import pytest
 import trimesh
 
 import armwright as aw
-from armwright.pages import picture
+from armwright.pages import run_scene
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 from browser import NARROW, TALL, WIDE, Chromium, Tab, browser
@@ -168,7 +168,7 @@ def test_what_a_screen_reader_and_a_printer_get(tab: Tab) -> None:
 
 def test_meshes_are_drawn_and_a_page_of_them_stays_small(chromium, tmp_path, monkeypatch) -> None:
     """A ball of more triangles than may be on each link, another mesh missing."""
-    monkeypatch.setattr(picture, "MAX_PAGE_TRIANGLES", 3000)
+    monkeypatch.setattr(run_scene, "MAX_PAGE_TRIANGLES", 3000)
     ball = trimesh.creation.icosphere(4, 0.1)
     ball.export(tmp_path / "ball.ply")
     text = aw.load("rr").to_toml()

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.pages.picture import page
 from armwright.pages.report.run_page import joint_table
+from armwright.pages.run_scene import page
 
 
 def limited(torque: tuple[float | None, ...], speed: tuple[float | None, ...]) -> aw.Robot:

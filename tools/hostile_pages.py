@@ -25,8 +25,8 @@ import armwright as aw
 from armwright.check import Finding, Proof, Report, compare
 from armwright.identify import Measurement, estimate, excitation
 from armwright.names import shown
-from armwright.pages.picture import page
 from armwright.pages.report.plot import Curve, Plot, figures
+from armwright.pages.run_scene import page
 from armwright.study.precision import precision
 from armwright.study.work_precision import work_precision
 

@@ -19,7 +19,7 @@ PRESENTERS = {
     "run_cell": "armwright.pages.notebook_cells",
     "trajectory_cell": "armwright.pages.notebook_cells",
     "view": "armwright.pages.viewer",
-    "write_run_page": "armwright.pages.picture",
+    "write_run_page": "armwright.pages.run_scene",
 }
 """Functions by name, with the modules that define them."""
 

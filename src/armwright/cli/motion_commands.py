@@ -41,9 +41,9 @@ from armwright.cli.payload_report import PayloadReport, curve_page_path, payload
 from armwright.errors import InfeasibleError, InputError, SimulationError
 from armwright.identify.measured_data import per_joint, write_csv
 from armwright.names import shown
-from armwright.pages.picture import page
 from armwright.pages.report.plot import write
 from armwright.pages.report.run_page import JOINT_HEADS, joint_rows, root_mean_square
+from armwright.pages.run_scene import page
 from armwright.rules import problems
 from armwright.scenario import Scenario
 from armwright.simulation import Run

@@ -1,8 +1,8 @@
-"""A robot, a torque law and an integrator become a motion.
+"""Simulation of a robot under a torque law.
 
-Built-in laws are compiled together with the dynamics and the integrator into one loop (`rollouts`). With a Python
-function as a law, an event, an implicit or a Taylor method, or a chain of more joints than are compiled as straight
-code, the integration runs step by step from Python (`python_integration`), by the same rules: it takes the same steps.
+Law, dynamics and integrator are compiled into one loop (`rollouts`). Python takes the same steps (`python_integration`)
+for a law or event that is a Python function, an implicit or Taylor method, or a chain with too many joints for straight
+code.
 """
 
 from __future__ import annotations
@@ -63,31 +63,31 @@ def simulate(
 ) -> Run:
     """Return the motion of a robot under a torque law.
 
-    torque      None (it falls), numbers, a law of `armwright.torque`, or a function (t, q, qd) -> tau
-    q0, qd0     where it starts, nq and n numbers; by default where the law's trajectory does, else neutral and at rest
-    duration    seconds; by default as long as the law's trajectory or table lasts
+    torque      None (no torque), numbers, a law of `armwright.torque`, or a function (t, q, qd) -> tau
+    q0, qd0     start state, nq and n numbers; by default that of the law's trajectory, else neutral and at rest
+    duration    seconds; by default those of the law's trajectory or table
     integrator  a name of `armwright.integrate.methods()`, "radau", "bdf", "lsoda", "taylor", "semi_implicit_euler", or
                 "T6,5" and the like: Taylor polynomials of these orders for positions and velocities, in fixed steps; by
-                default dop853, or radau where dry friction of joints at rest would hold that to very short steps
-    rtol, atol  error of positions and velocities (and of the memory of the law) allowed per step: 1e-9, and rtol/1000;
-                the Taylor series has an rtol of 2.2e-16 by default
-    step        the length of fixed steps instead; between two records they are equal, and none is longer than this
+                default dop853, or radau if dry friction of joints at rest would need very short steps of it
+    rtol, atol  error allowed per step, of positions, velocities and the law's memory: by default 1e-9 (Taylor series:
+                2.2e-16), and rtol/1000
+    step        largest length of fixed steps, without error control; steps between two records are equal
     every       seconds between records
     events      of `armwright.events`, compiled with the motion, or `armwright.integrate.Event`s, Python functions of
-                (t, y), y = (q, qd, ...), which are slower: a terminal one ends the run
-    progress    whether to show a progress bar; by default when the run takes long and a person is watching
-    max_step    the longest step that may be chosen
-    smooth      the speed within which dry friction of the robot is rounded off, coulomb tanh(qd / smooth): a joint that
-                sticks creeps at less than this. Zero for friction that jumps at rest, which few integrators survive
-    stops       True for stops at the limits of the joints, stiff and damped; `armwright.torque.stops` for others. The
-                energy that they store and take is among the losses
+                (t, y), y = (q, qd, ...), which are slower: a terminal event ends the run
+    progress    whether to show a progress bar; by default for long runs in a terminal or notebook
+    max_step    the longest step that error control may choose
+    smooth      speed scale of the robot's dry friction, coulomb tanh(qd / smooth): sticking joints creep more slowly.
+                Zero for friction that jumps at rest, which few integrators can handle
+    stops       True for stiff, damped stops at the joint limits; `armwright.torque.stops` for others. The energy that
+                they store and dissipate counts as losses
 
-    Raise an InputError for wrong arguments, and a SimulationError, with the `run` so far, where the motion fails.
+    Raise an InputError for wrong arguments, or a SimulationError with the `run` so far if the motion fails.
     """
     chosen = settings(EXPLICIT if integrator is None else integrator, rtol, atol, step, max_step)
     planned = plan(robot, torque, chosen, duration, every, start, smooth, stops)
-    listed = tuple(events) if isinstance(events, Iterable) else (events,)
-    on_robot = events_on(robot, listed)
+    given_events = tuple(events) if isinstance(events, Iterable) else (events,)
+    robot_events = events_on(robot, given_events)
     layout, (q, qd) = planned.layout, start_state(planned, q0, qd0)
     random = planned.law_parameters.random
     if integrator is None and step is None and smooth and not random:
@@ -95,9 +95,9 @@ def simulate(
         chosen = replace(chosen, integrator=method_for(planned.robot, q, seconds))
         planned = replace(planned, settings=chosen)
     y0 = layout.joined({"q": q, "qd": qd, "memory": np.array(planned.law.start(robot.n))})
-    final = tuple(event for event in on_robot if isinstance(event, RobotEvent) and int(event.terminal) == 1)
+    terminal = tuple(event for event in robot_events if isinstance(event, RobotEvent) and int(event.terminal) == 1)
     compiled = planned.compilable and chosen.integrator in INTEGRATORS
-    if random and not (compiled and len(final) == len(on_robot)):
+    if random and not (compiled and len(terminal) == len(robot_events)):
         raise InputError(NOISE_ERROR)
     if not planned.law.traceable:
         warnings.warn(
@@ -105,26 +105,26 @@ def simulate(
             SlowWarning,
             stacklevel=2,
         )
-    if compiled and len(final) == len(on_robot):
-        run = _compiled_run(replace(planned, events=with_start_tolerance(final, q)), y0, progress)
-        return replace(run, again=RepeatableSimulation(planned, run.q[0], run.qd[0], listed))
+    if compiled and len(terminal) == len(robot_events):
+        run = _compiled_run(replace(planned, events=with_start_tolerance(terminal, q)), y0, progress)
+        return replace(run, again=RepeatableSimulation(planned, run.q[0], run.qd[0], given_events))
     if compiled:
-        slow = next(event for event in on_robot if event not in final)
-        cause = f"{slow.name!r} is only noted"
-        if not isinstance(slow, RobotEvent):
-            cause = f"{slow.title!r} is a Python function"
+        uncompiled = next(event for event in robot_events if event not in terminal)
+        cause = f"{uncompiled.name!r} is only noted"
+        if not isinstance(uncompiled, RobotEvent):
+            cause = f"{uncompiled.title!r} is a Python function"
         warnings.warn(
-            f"event {cause}, so that all steps are taken from Python, which is slower: "
-            "what armwright.events makes is compiled where it ends the run",
+            f"event {cause}, so that all steps are taken from Python, which is slower; "
+            "armwright.events are compiled if they end the run",
             SlowWarning,
             stacklevel=2,
         )
     in_python = [
         python_event(with_start_tolerance((x,), q)[0], planned.robot, layout) if isinstance(x, RobotEvent) else x
-        for x in on_robot
+        for x in robot_events
     ]
     run = integrate_in_python(planned, y0, in_python)
-    return replace(run, again=RepeatableSimulation(planned, run.q[0], run.qd[0], listed))
+    return replace(run, again=RepeatableSimulation(planned, run.q[0], run.qd[0], given_events))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +137,18 @@ class RepeatableSimulation:
     events: tuple[Any, ...]
 
     def run(self, factor: float) -> Run:
-        """Return the same run with a tolerance or a step smaller by a factor."""
+        """Return the run with a tolerance or step smaller by a factor."""
         gap = float(self.planned.times[1] - self.planned.times[0])
         return self._repeated(self.q0, self.qd0, refined(self.planned.settings, factor, gap), self.events)
 
     def neighbour_distance(self, run: Run) -> Array:
-        """Return the distance of a run that begins next to this one, at its records."""
-        q, qd = self.planned.robot.unit(neighbouring(self.planned, self.q0)), neighbouring(self.planned, self.qd0)
+        """Return the distance of a run from a slightly different start, at each record."""
+        q, qd = self.planned.robot.unit(perturbed(self.planned, self.q0)), perturbed(self.planned, self.qd0)
         try:
             other = self._repeated(q, qd, self.planned.settings, (), float(run.t[-1] - run.t[0])).q
         except SimulationError as error:
             other = error.run.q if isinstance(error.run, Run) else q[None]
-        return distance(run.q, other)
+        return largest_difference(run.q, other)
 
     def _repeated(
         self,
@@ -167,47 +167,47 @@ class RepeatableSimulation:
             return simulate(self.planned.robot, self.planned.law, q0, qd0, seconds, **options)
 
 
-def neighbouring(plan: Plan, values: Array) -> Array:
-    """Return positions or velocities next to these: every other one a little more or less."""
-    near: Array = values + start_distance(plan.settings.rtol) * (-1.0) ** np.arange(len(values))
-    return near
+def perturbed(plan: Plan, values: Array) -> Array:
+    """Return positions or velocities changed by plus and minus the start distance in turn."""
+    result: Array = values + start_distance(plan.settings.rtol) * (-1.0) ** np.arange(len(values))
+    return result
 
 
-def distance(q: Array, other: Array) -> Array:
-    """Return the largest differences between positions (k, n) at equal times, infinite where `other` has none."""
+def largest_difference(q: Array, other: Array) -> Array:
+    """Return the largest difference of two sets of positions (k, n) at each time, infinite where `other` has none."""
     gaps = np.full(len(q), np.inf)
-    both = min(len(q), len(other))
-    gaps[:both] = np.max(np.abs(q[:both] - other[:both]), axis=1)
+    count = min(len(q), len(other))
+    gaps[:count] = np.max(np.abs(q[:count] - other[:count]), axis=1)
     return np.where(np.isfinite(gaps), gaps, np.inf)
 
 
 def _compiled_run(plan: Plan, y0: Array, progress: bool | None) -> Run:
-    """Return the run of the compiled loop, with a neighbour in a second rollout."""
+    """Return the run by the compiled loop; a second rollout is its neighbour."""
     chosen, robot, layout = plan.settings, plan.robot, plan.layout
     kernel = rollout_of(plan.record(), chosen.integrator, chosen.fixed)
     parts = layout.split(y0)
-    near = {name: neighbouring(plan, parts[name]) for name in ("q", "qd")}
-    neighbour = layout.unit(layout.joined({**parts, **near}))
+    starts = {name: perturbed(plan, parts[name]) for name in ("q", "qd")}
+    neighbour = layout.unit(layout.joined({**parts, **starts}))
     rollouts = Rollouts(plan, kernel, np.stack([y0, neighbour]), plan.runtime_parameters)
     lanes = rollouts.lanes
-    lanes["event"][1:] = -1  # events do not end the neighbour
+    lanes["event"][1:] = -1  # no event ends the neighbour
     seconds, message = rollouts.integrate(1, progress, lambda: bool(lanes["stop_reason"][0]), stacklevel=4)
     states, others = rollouts.states
     times = plan.times[: rollouts.done]
     good = np.isfinite(states).all(axis=1) & (times <= lanes["t"][0] + 1e-12)
     count = int(np.argmin(good)) if not good.all() else len(good)
     times, states = times[:count], states[:count]
-    away = distance(states[:, layout["q"]], others[:count, layout["q"]])
+    distances = largest_difference(states[:, layout["q"]], others[:count, layout["q"]])
     if rollouts.ended[0] and lanes["t"][0] > times[-1]:
         times = np.append(times, lanes["t"][0])
         states = np.vstack([states, rollouts.y[:, 0]])
-        away = np.append(away, away[-1])  # the neighbour has no record at that instant
+        distances = np.append(distances, distances[-1])  # the neighbour has no record at that instant
     accepted, rejected = int(rollouts.accepted[0]), int(rollouts.rejected[0])
     per_step = rollouts.stages - (not chosen.fixed and method(chosen.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
     stops = plan.gauges.hits(robot.n, rollouts.totals[:, 0])
     run = run_of(plan, times, states, statistics, message, bool(rollouts.failed[0]), stops)
-    run = replace(run, neighbour_distances=away[: len(run.t)])
+    run = replace(run, neighbour_distances=distances[: len(run.t)])
     if rollouts.ended[0]:
         event = plan.events[int(lanes["event"][0]) - 1]
         found = DetectedEvent(event.name, float(times[-1]), run.q[-1].copy(), run.qd[-1].copy())
@@ -229,7 +229,7 @@ def _failure(plan: Plan, run: Run, reason: float, t: float, y: Array) -> Simulat
     if reason == EVENT_NOT_FINITE:
         names = ", ".join(repr(event.name) for event in plan.events)
         return SimulationError(
-            f"an event ({names}) is not a number after t = {t:g} s; expected one wherever the motion goes", run, t
+            f"an event ({names}) is not finite after t = {t:g} s; expected a finite number all along the motion", run, t
         )
     if reason == TOO_MANY_STEPS:
         step = float(plan.times[1] - plan.times[0]) / MAX_STEPS_PER_RECORD

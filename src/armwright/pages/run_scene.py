@@ -1,4 +1,4 @@
-"""The page of a run: the shapes of its robot and the poses of every link over time, as plain numbers."""
+"""The scene of a run: the robot's shapes and the poses of its links over time, as plain numbers for its page."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from armwright.robot import Robot
 from armwright.simulation.run import Run
 
 MAX_POSE_TIMES, MAX_POSE_NUMBERS = 600, 60_000
-"""The largest number of times with poses, and of numbers in all poses; a page interpolates between them."""
+"""The largest numbers of times and of entries of all poses on a page, which interpolates between them."""
 
 MAX_PAGE_TRIANGLES = 150_000
 """The largest number of triangles on a page, about two megabytes."""
 
 MIN_MESH_TRIANGLES = 400
-"""The smallest number of triangles to which a mesh is reduced."""
+"""The number of triangles below which no mesh is reduced."""
 
 GHOST_DISTANCE = 2e-3
-"""The distance of a reference, as a part of the robot's size, from which on it is drawn as a ghost."""
+"""The distance from the reference, relative to the robot's size, above which a ghost shows it."""
 
 
 def page(run: Run, title: str, scenario: str = "") -> str:
@@ -48,57 +48,58 @@ def write_run_page(run: Run, path: str | Path, title: str | None = None) -> Path
 
 
 def scene_data(run: Run) -> dict[str, Any]:
-    """Return the shapes of a robot in the frames of its links, and the poses of these frames over time."""
-    robot, seen = run.robot, appearance_of(run.robot.without_payload())
-    pick = sampled_records(len(run.t), min(MAX_POSE_TIMES, MAX_POSE_NUMBERS // (7 * len(robot.links))))
-    shapes, meshes = _shapes(seen)
+    """Return the shapes of a run's robot in the frames of its links, and the poses of these frames over time."""
+    robot, appearance = run.robot, appearance_of(run.robot.without_payload())
+    records = sampled_records(len(run.t), min(MAX_POSE_TIMES, MAX_POSE_NUMBERS // (7 * len(robot.links))))
+    shapes, meshes = _shapes(appearance)
     return {
-        "size": seen.size,
-        "made": seen.made,
-        "notes": [shown(note) for note in seen.notes],
+        "size": appearance.size,
+        "made": appearance.made,
+        "notes": [shown(note) for note in appearance.notes],
         "base": np.asarray(robot.base, dtype=float).ravel().tolist(),
         "free": any(robot.rows[i].kind == "free" for i in robot.link_rows),
         "directions": [direction.tolist() for direction in view_directions(robot.gravity)],
-        "floor": floor_below(robot, seen, run.q[0]),
+        "floor": floor_below(robot, appearance, run.q[0]),
         "links": len(robot.links),
         "joints": _joints_before(robot),
         "shapes": [*shapes, *_payload_shapes(run)],
         "meshes": meshes,
-        "t": base64_text(run.t[pick], "<f8"),
-        "poses": base64_text(as_quaternions(robot.link_poses(run.q[pick]))),
-        "ghost": _ghost(run, pick, seen.size),
+        "t": base64_text(run.t[records], "<f8"),
+        "poses": base64_text(as_quaternions(robot.link_poses(run.q[records]))),
+        "ghost": _ghost(run, records, appearance.size),
         "tracks": _traces(robot),
     }
 
 
 def _joints_before(robot: Robot) -> list[dict[str, Any]]:
-    """Return the joint before each link: its index, -1 if it follows others, and its kind."""
+    """Return the kind of the joint before each link, and its index (-1 for a follower)."""
     place = {joint.name: i for i, joint in enumerate(robot.joints)}
-    found = []
+    joints = []
     for carrier in robot.link_rows:
         row = robot.rows[carrier]
         kind = row.kind or ("prismatic" if row.prismatic else "revolute")
-        found.append({"joint": -1 if row.mimic else place[row.name], "kind": kind})
-    return found
+        joints.append({"joint": -1 if row.mimic else place[row.name], "kind": kind})
+    return joints
 
 
 def _payload_shapes(run: Run) -> list[dict[str, Any]]:
-    """Return the shapes of the payloads, each with the times from which and to which the tool holds it."""
-    made = []
+    """Return the shapes of the payloads, each with the time span in which the tool carries it."""
+    shapes = []
     for phase in run.phases or (run,):
         robot = phase.robot
         if robot.payload is not None and robot.tip is not None:
-            held = appearance_of(robot).links[robot.tip][-1]
-            made.append(_shape(robot.tip, held, {}) | {"from": float(phase.t[0]), "to": float(phase.t[-1])})
-    return made
+            shape = appearance_of(robot).links[robot.tip][-1]
+            shapes.append(_shape(robot.tip, shape, {}) | {"from": float(phase.t[0]), "to": float(phase.t[-1])})
+    return shapes
 
 
-def _shapes(seen: Appearance) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return all shapes with their links (-1 is the base), and their meshes, each once."""
-    on = [(i, visual) for i, visuals in enumerate((seen.base, *seen.links), start=-1) for visual in visuals]
-    files = list(dict.fromkeys(visual.shape for _, visual in on if isinstance(visual.shape, Mesh)))
+def _shapes(appearance: Appearance) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return all shapes with their links (-1 is the base), and all different meshes."""
+    bodies = enumerate((appearance.base, *appearance.links), start=-1)
+    placed = [(i, visual) for i, visuals in bodies for visual in visuals]
+    files = list(dict.fromkeys(visual.shape for _, visual in placed if isinstance(visual.shape, Mesh)))
     place = {mesh: k for k, mesh in enumerate(files)}
-    return [_shape(link, visual, place) for link, visual in on], _meshes([triangles(mesh) for mesh in files])
+    return [_shape(link, visual, place) for link, visual in placed], _meshes([triangles(mesh) for mesh in files])
 
 
 def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
@@ -113,31 +114,31 @@ def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
     return row | {"kind": kind, "sizes": [float(x) for x in sizes]}
 
 
-def _meshes(all_of_them: Sequence[Triangles]) -> list[dict[str, Any]]:
-    """Return meshes as base64 texts; all are made coarser by the same factor if they have too many triangles."""
-    count = sum(len(one.faces) for one in all_of_them)
-    share = min(1.0, MAX_PAGE_TRIANGLES / max(count, 1))
-    return [_mesh(one.coarser(max(int(share * len(one.faces)), MIN_MESH_TRIANGLES))) for one in all_of_them]
+def _meshes(meshes: Sequence[Triangles]) -> list[dict[str, Any]]:
+    """Return meshes as base64 texts, reduced by the same factor if they have too many triangles."""
+    count = sum(len(one.faces) for one in meshes)
+    part = min(1.0, MAX_PAGE_TRIANGLES / max(count, 1))
+    return [_mesh(one.coarser(max(int(part * len(one.faces)), MIN_MESH_TRIANGLES))) for one in meshes]
 
 
-def _mesh(found: Triangles) -> dict[str, Any]:
-    """Return a mesh with its vertices rounded to 65536 steps along each side of its box; equal ones are merged."""
-    low = found.vertices.min(axis=0)
-    step = np.maximum(found.vertices.max(axis=0) - low, 1e-9) / 65535
-    whole = np.round((found.vertices - low) / step).astype(np.int64)
-    if found.colours is not None:
-        whole = np.concatenate([whole, found.colours[:, :3].astype(np.int64)], axis=1)
-    kept, which = np.unique(whole, axis=0, return_inverse=True)
-    faces = which.ravel()[found.faces]
+def _mesh(mesh: Triangles) -> dict[str, Any]:
+    """Return a mesh with vertices rounded to 1/65535 of each side of its box; equal ones are merged."""
+    low = mesh.vertices.min(axis=0)
+    step = np.maximum(mesh.vertices.max(axis=0) - low, 1e-9) / 65535
+    grid = np.round((mesh.vertices - low) / step).astype(np.int64)
+    if mesh.colours is not None:
+        grid = np.concatenate([grid, mesh.colours[:, :3].astype(np.int64)], axis=1)
+    vertices, which = np.unique(grid, axis=0, return_inverse=True)
+    faces = which.ravel()[mesh.faces]
     a, b, c = faces.T
     faces = faces[(a != b) & (b != c) & (c != a)]
-    row = {"low": low.tolist(), "step": step.tolist(), "vertices": base64_text(kept[:, :3], "<u2")}
-    row |= {"wide": len(kept) > 65535, "faces": base64_text(faces, "<u4" if len(kept) > 65535 else "<u2")}
-    return row if found.colours is None else row | {"colours": base64_text(kept[:, 3:], "u1")}
+    row = {"low": low.tolist(), "step": step.tolist(), "vertices": base64_text(vertices[:, :3], "<u2")}
+    row |= {"wide": len(vertices) > 65535, "faces": base64_text(faces, "<u4" if len(vertices) > 65535 else "<u2")}
+    return row if mesh.colours is None else row | {"colours": base64_text(vertices[:, 3:], "u1")}
 
 
 def as_quaternions(poses: Array) -> Array:
-    """Return transforms (..., 4, 4) as x y z and quaternions x y z w (..., 7), without jumps along the first axis."""
+    """Return poses (..., 4, 4) as x y z and quaternions x y z w (..., 7), continuous along the first axis."""
     R = poses[..., :3, :3]
     trace = np.einsum("...ii", R)
     diagonal = np.einsum("...ii->...i", R)
@@ -157,23 +158,23 @@ def as_quaternions(poses: Array) -> Array:
     every = np.stack(rows, axis=-2)
     q = np.take_along_axis(every, largest[..., None, None], axis=-2)[..., 0, :]
     q /= np.linalg.norm(q, axis=-1, keepdims=True)
-    turned = np.cumprod(np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0, -1.0, 1.0), axis=0)
-    q[1:] *= turned[..., None]
+    signs = np.cumprod(np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0, -1.0, 1.0), axis=0)
+    q[1:] *= signs[..., None]
     return np.concatenate([poses[..., :3, 3], q], axis=-1)
 
 
-def _ghost(run: Run, pick: Array, size: float) -> str | None:
+def _ghost(run: Run, records: Array, size: float) -> str | None:
     """Return the poses of the links along the reference, or None if the run stays close to it."""
     if run.reference is None or run.robot.balls:
         return None
-    wanted = run.reference[0][pick]  # nan in phases that follow nothing
-    poses = run.robot.link_poses(np.where(np.isfinite(wanted), wanted, run.q[pick]))
-    apart = np.linalg.norm(poses[..., :3, 3] - run.robot.link_poses(run.q[pick])[..., :3, 3], axis=-1)
-    return base64_text(as_quaternions(poses)) if np.max(apart, initial=0.0) > GHOST_DISTANCE * size else None
+    reference = run.reference[0][records]  # nan in phases without a reference
+    poses = run.robot.link_poses(np.where(np.isfinite(reference), reference, run.q[records]))
+    distances = np.linalg.norm(poses[..., :3, 3] - run.robot.link_poses(run.q[records])[..., :3, 3], axis=-1)
+    return base64_text(as_quaternions(poses)) if np.max(distances, initial=0.0) > GHOST_DISTANCE * size else None
 
 
 def _traces(robot: Robot) -> list[list[float]]:
-    """Return the points that leave a trace (link, position on it): the tool, else a floating base, else the ends."""
+    """Return the points that a page traces (link, position on it): the tool, else a free base, else the last links."""
     if robot.tip is not None:
         return [[robot.tip, *np.asarray(robot.tool_frame.pose, dtype=float)[:3, 3].tolist()]]
     free = [i for i, carrier in enumerate(robot.link_rows) if robot.rows[carrier].kind == "free"]
