@@ -44,7 +44,7 @@ def random_poses(arm: aw.Robot) -> np.ndarray:
 def ours(arm: aw.Robot, T: np.ndarray) -> list[Result]:
     """All at once, and one at a time."""
     solver = arm._solver("full", False)
-    run, states = solver.run, []
+    run, states = solver.newton_step, []
 
     def counted(given: Any, out: np.ndarray) -> None:
         states.append(len(out))
@@ -62,9 +62,9 @@ def ours(arm: aw.Robot, T: np.ndarray) -> list[Result]:
         ("armwright, one at a time", ONE_BY_ONE, one_by_one),
     ]
     for how, targets, job in jobs:
-        solver.run = counted
+        solver.newton_step = counted
         job()
-        solver.run = run
+        solver.newton_step = run
         start = time.perf_counter()
         q = job()
         results.append(Result(how, targets, q, time.perf_counter() - start, sum(states) / targets))

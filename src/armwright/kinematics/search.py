@@ -1,16 +1,16 @@
-"""Joint positions for poses of the tool, by damped Newton steps for all targets at once.
+"""Inverse kinematics by damped Newton steps, for all targets at once.
 
-A target starts from the position of the user, or from the nearest entry of a table of random positions; if it stalls,
-from the next nearest. So the result for a target depends on the robot, the target and the seed, not on the
-other targets. Along a path every position starts from the one before.
+A search starts from the given position, or from the nearest of some random positions; if it stalls, from the next
+nearest. The result for a target depends on the robot, the target and the seed, not on other targets. Along a path, each
+search starts from the position before.
 
-A backend that searches on its device uses the same settings, `SEARCH_SETTINGS`, target by target.
+Backends that search on their device use the same `SEARCH_SETTINGS`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -19,12 +19,12 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.backends.interface import Search, SearchResult, SearchSettings, SearchSpace, backend
-from armwright.errors import InputError, ModelError, unknown
+from armwright.errors import InputError, unknown
 from armwright.function import compile as compile_function
+from armwright.kinematics.joint_ranges import is_periodic, joint_range, moving_frame, per_entry, reach, start_range
 from armwright.kinematics.step import (
     ERROR_ROWS,
     NEWTON_DAMPING,
-    JointRange,
     StepFunction,
     Task,
     compile_step,
@@ -33,23 +33,21 @@ from armwright.kinematics.step import (
 )
 from armwright.lazy import cached_property
 from armwright.model.description import Description
-from armwright.model.records import Frame, JointModel
 from armwright.model.transforms import pose_of
 from armwright.trace.evaluation_strategy import has_straight_code, too_long_message
 
-_BLOCK_SIZE = 4096  # targets whose numbers fit in the cache
+_BLOCK_SIZE = 4096  # targets solved together: their numbers fit in the cache
 _TABLE_SIZE = 256  # random positions to start from
 _CHECK_INTERVAL = 4  # steps between checks of the errors
-_GRACE_STEPS = 8  # steps that may make an error larger
-_MAX_STEPS = 60  # steps from one start
-_STALL_RATIO = 0.5  # of E must disappear between checks
+_GRACE_STEPS = 8  # first steps, in which the error may grow
+_MAX_STEPS = 60  # from one start
+_STALL_RATIO = 0.5  # a search stalls if more than this part of E is left at the next check
 _DESCENT_STARTS = 8  # starts from which an unreachable target is approached
 _DESCENT_STEPS = 64  # steps of each approach
-_DAMPING_DECREASE, _DAMPING_INCREASE = 1 / 3, 4.0  # of the damping, by the result
+_DAMPING_DECREASE, _DAMPING_INCREASE = 1 / 3, 4.0  # factors after a step that reduces E or not
 _MAX_PATH_STEP = 0.1  # radians, or lengths of the arm, a joint may move from one target of a path to the next
-_HALVINGS = 12  # of the distance between two targets of a path, before it counts as a jump
-_FULL_TURN = 6.28  # a joint with such a range may rotate without end
-_POSITION_WEIGHT = 2  # weight of positions when choosing starts: poses are seldom as far apart as the arm is long
+_MAX_HALVINGS = 12  # of the distance between two targets of a path; then it counts as a jump
+_POSITION_WEIGHT = 2  # of positions in the distance of starts: they seldom differ by the length of the arm
 ROTATION_TOLERANCE = 1e-9  # largest difference of R R^T of a pose from 1
 
 SEARCH_SETTINGS = SearchSettings(
@@ -63,7 +61,8 @@ SEARCH_SETTINGS = SearchSettings(
     _DAMPING_DECREASE,
     _DAMPING_INCREASE,
     ROTATION_TOLERANCE,
-)  # for backends with searches on their device
+)
+"""The settings of backends that search on their device."""
 
 
 NextStart: TypeAlias = Callable[[Array], Array]
@@ -80,12 +79,12 @@ class Solutions:
 
     @classmethod
     def unsolved(cls, count: int, n: int) -> Solutions:
-        """Return solutions of which none is found yet."""
+        """Return solutions that are all unsolved."""
         return cls(np.zeros((count, n)), np.full((count, 2), np.inf), np.zeros(count, bool))
 
     @classmethod
     def stacked(cls, parts: list[Solutions]) -> Solutions:
-        """Return several solutions along a new first axis."""
+        """Return solutions stacked along a new first axis."""
         return cls(*(np.stack([getattr(part, name) for part in parts]) for name in ("q", "error", "solved")))
 
     def __getitem__(self, rows: Any) -> Solutions:
@@ -106,7 +105,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Starts:
-    """Starting positions, and their poses as points whose distance measures errors."""
+    """Start positions, and their poses as points: the distance of points measures pose errors."""
 
     q: Array
     points: Array
@@ -118,7 +117,7 @@ class NearestStarts:
     def __init__(self, starts: Starts, points: Array) -> None:
         self._q = starts.q
         halves = (starts.points**2).sum(axis=1) / 2
-        self._distances = halves - points @ starts.points.T  # squared, half, up to a constant
+        self._distances = halves - points @ starts.points.T  # half the squared distance, up to a constant
 
     def next(self, rows: Array) -> Array:
         """Return the next starts of these targets."""
@@ -129,9 +128,9 @@ class NearestStarts:
 
 
 class Solver:
-    """Inverse kinematics of one robot for the position and all, part or none of the orientation.
+    """Inverse kinematics of one robot, for positions with full, partial or free orientation.
 
-    Targets T are poses (count, frames, 4, 4) of the tool or of named frames; `orientation` is one word for all of them,
+    Targets T are poses (count, frames, 4, 4) of the tool or of named frames; `orientation` is one for all frames,
     or one for each.
     """
 
@@ -153,16 +152,17 @@ class Solver:
             )
         if backend(target).search is not None:
             _check_device_search(robot, target, path)
-        ends = [_moving_frame(robot.frame(name)) for name in frames] or [robot.task_frame]
+        ends = [moving_frame(robot.frame(name)) for name in frames] or [robot.task_frame]
         self.robot, self.nq, self.frames = robot, robot.nq, frames
-        self.length = max(_reach(robot, end) for end in ends)
-        periodic = [_is_periodic(robot, joint) for joint in robot.joints]
-        ranges = tuple(_range(joint, wraps and not path) for joint, wraps in zip(robot.joints, periodic, strict=True))
+        self.length = max(reach(robot, end) for end in ends)
+        periodic = [is_periodic(robot, joint) for joint in robot.joints]
+        pairs = zip(robot.joints, periodic, strict=True)
+        ranges = tuple(joint_range(joint, wraps and not path) for joint, wraps in pairs)
         places = tuple((robot.link_rows[end.link], pose_of(end.pose)) for end in ends)
         self.task = Task(orientations, self.length, ranges, tuple(joint.prismatic for joint in robot.joints), places)
-        self.low, self.high = _per_entry(robot, [(joint.low, joint.high) for joint in ranges], (-math.inf, math.inf)).T
-        self.periodic_entries = _per_entry(robot, periodic, False)
-        self.unit = _per_entry(robot, [self.length if joint.prismatic else 1.0 for joint in robot.joints], 1.0)
+        self.low, self.high = per_entry(robot, [(joint.low, joint.high) for joint in ranges], (-math.inf, math.inf)).T
+        self.periodic_entries = per_entry(robot, periodic, False)
+        self.unit = per_entry(robot, [self.length if joint.prismatic else 1.0 for joint in robot.joints], 1.0)
         self._poses = [
             compile_function(robot, "forward_kinematics", frame=name, target=target) for name in frames or (None,)
         ]
@@ -171,8 +171,8 @@ class Solver:
         self._tables = lru_cache(maxsize=4)(self._table)
 
     @cached_property
-    def run(self) -> StepFunction:
-        """Newton step of all states."""
+    def newton_step(self) -> StepFunction:
+        """The Newton step of all targets."""
         mechanism = self.robot.mechanism()
         if not has_straight_code(self.robot):
             return uncompiled_step(mechanism, self.task)
@@ -180,7 +180,7 @@ class Solver:
 
     @cached_property
     def device_search(self) -> Search | None:
-        """Search on the device of the target, or None."""
+        """The search on the device of the target, or None."""
         make = backend(self.target).search
         if make is None:
             return None
@@ -197,7 +197,7 @@ class Solver:
         return self.device_search.run(T, q0, table, options.tolerance, options.attempts)
 
     def _table(self, seed: int, count: int) -> Any:
-        """Return starts with coefficients of their distances, which are linear in the entries of poses."""
+        """Return starts with the coefficients of their distances, linear in the entries of poses."""
         assert self.device_search is not None
         starts, entries = self.starts(seed, count), 12 * self.task.targets
         each = np.zeros((entries, self.task.targets, 4, 4))
@@ -221,15 +221,14 @@ class Solver:
     def follow(self, T: Array, q0: Array | None, options: Options) -> Solutions:
         """Return solutions for the paths T (targets, paths, frames, 4, 4), every position from the one before.
 
-        An extrapolated guess passes singular positions. With redundant joints there is none: they would drift in
-        directions that do not move the tool.
+        Extrapolation gets past singular positions. With redundant joints it would cause drift at rest of the tool.
         """
         found = [self.solve(T[0], q0, options)]
         last, extrapolate = found[0].q, self.robot.n <= sum(ERROR_ROWS[each] for each in self.task.orientations)
         for targets in T[1:]:
             q = found[-1].q
             guess = self.robot.unit(2 * q - last) if extrapolate else q
-            found.append(self._advance(q, guess, targets, options, _HALVINGS))
+            found.append(self._advance(q, guess, targets, options, _MAX_HALVINGS))
             last = q
         return Solutions.stacked(found)
 
@@ -244,7 +243,7 @@ class Solver:
         q = next_start(np.arange(len(T))) if q0 is None else np.clip(q0, self.low, self.high)
         found = self._search(T, q, options.tolerance, options.attempts, next_start)
         self._approach(T, found, next_start, min(options.attempts, _DESCENT_STARTS))
-        found.q = self._without_turns(found.q, 0.0 if q0 is None else q0)
+        found.q = self._without_full_turns(found.q, 0.0 if q0 is None else q0)
         return found
 
     def _search(
@@ -255,36 +254,36 @@ class Solver:
         attempts: int = 1,
         next_start: Callable[[Array], Array] | None = None,
     ) -> Solutions:
-        """Search for all targets; one that stalls starts again from the next position, up to `attempts` times."""
+        """Search for all targets; a search that stalls restarts from the next position, up to `attempts` times."""
         count = len(T)
         found, inputs = Solutions.unsolved(count, self.nq), _step_inputs(T)
         best = np.full(count, np.inf)
-        at, tries, age, last = np.arange(count), np.ones(count, int), np.zeros(count, int), np.full(count, np.inf)
-        while at.size:
-            q, now, E = self._steps(q, inputs, tolerance, _CHECK_INTERVAL)
+        target, starts, age, last = np.arange(count), np.ones(count, int), np.zeros(count, int), np.full(count, np.inf)
+        while target.size:
+            q, current, E = self._steps(q, inputs, tolerance, _CHECK_INTERVAL)
             age += _CHECK_INTERVAL
-            stuck = ~now.solved & ((age > _GRACE_STEPS) & (_STALL_RATIO * last < E) | (age >= _MAX_STEPS))
+            stuck = ~current.solved & ((age > _GRACE_STEPS) & (_STALL_RATIO * last < E) | (age >= _MAX_STEPS))
             last = E
-            ended = np.flatnonzero(now.solved | stuck)
-            if not ended.size:
+            finished = np.flatnonzero(current.solved | stuck)
+            if not finished.size:
                 continue
-            better = ended[now.solved[ended] | (E[ended] < best[at[ended]])]
-            found[at[better]], best[at[better]] = now[better], E[better]
-            again = np.flatnonzero(stuck & (tries < attempts))
-            if again.size and next_start is not None:
-                q[again], age[again], last[again], stuck[again] = next_start(at[again]), 0, np.inf, False
-                tries[again] += 1
-            stay = np.flatnonzero(~(now.solved | stuck))
-            at, tries, age, last = at[stay], tries[stay], age[stay], last[stay]
-            q, inputs = q.T[:, stay].T, inputs.T[:, stay].T
+            better = finished[current.solved[finished] | (E[finished] < best[target[finished]])]
+            found[target[better]], best[target[better]] = current[better], E[better]
+            restart = np.flatnonzero(stuck & (starts < attempts))
+            if restart.size and next_start is not None:
+                q[restart], age[restart], last[restart], stuck[restart] = next_start(target[restart]), 0, np.inf, False
+                starts[restart] += 1
+            remaining = np.flatnonzero(~(current.solved | stuck))
+            target, starts, age, last = target[remaining], starts[remaining], age[remaining], last[remaining]
+            q, inputs = q.T[:, remaining].T, inputs.T[:, remaining].T
         return found
 
     def _steps(self, q: Array, inputs: Array, tolerance: float, count: int = 1) -> tuple[Array, Solutions, Array]:
-        """Return q after `count` steps; the solutions before the last of them; and their E."""
+        """Return q after `count` steps, and the solutions before the last step with E, the sums of their squared errors."""
         before = after = q
         for _ in range(count):
             out = np.empty((len(q), self.nq + 2 * self.task.targets), order="F")
-            self.run((after, inputs), out)
+            self.newton_step((after, inputs), out)
             before, after = after, out[:, : self.nq]
         squares = out[:, self.nq :]
         error = self._in_units(np.sqrt(squares).reshape(len(q), -1, 2).max(axis=1))
@@ -298,13 +297,13 @@ class Solver:
     def worst_error(self, q: Array, T: Array) -> tuple[int, Array]:
         """Return the frame with the largest error at a position q (nq,), and that error."""
         out = np.empty((1, self.nq + 2 * self.task.targets), order="F")
-        self.run((q[None], _step_inputs(T[None])), out)
+        self.newton_step((q[None], _step_inputs(T[None])), out)
         squares = out[0, self.nq :].reshape(-1, 2)
         worst = int(squares.sum(axis=1).argmax())
         return worst, self._in_units(np.sqrt(squares[worst]))
 
     def _approach(self, T: Array, found: Solutions, next_start: NextStart, starts: int) -> None:
-        """Minimise the errors of unreached targets from the nearest position found and from other starts."""
+        """Minimise the errors of unsolved targets, from the best position found and from other starts."""
         rows = np.flatnonzero(~found.solved)
         if rows.size:
             tried = [self._descend(T[rows], q) for q in (found.q[rows], *(next_start(rows) for _ in range(1, starts)))]
@@ -312,20 +311,20 @@ class Solver:
             found[rows] = Solutions.stacked([each for each, _ in tried])[best, np.arange(rows.size)]
 
     def _descend(self, T: Array, q: Array) -> tuple[Solutions, Array]:
-        """Return positions after steps that reduce E only; the damping grows until they do, with E."""
-        found, inputs, least = Solutions.unsolved(len(T), self.nq), _step_inputs(T), np.full(len(T), np.inf)
+        """Return positions of least E, and E, from steps whose damping grows until E falls."""
+        found, inputs, lowest = Solutions.unsolved(len(T), self.nq), _step_inputs(T), np.full(len(T), np.inf)
         for _ in range(_DESCENT_STEPS):
             _, now, E = self._steps(q, inputs, 0.0)
-            better = least > E
-            found[better], least[better] = now[better], E[better]
+            better = lowest > E
+            found[better], lowest[better] = now[better], E[better]
             inputs[:, -1] *= np.where(better, _DAMPING_DECREASE, _DAMPING_INCREASE)
             q, _, _ = self._steps(found.q, inputs, 0.0)
-        return found, least
+        return found, lowest
 
     def _advance(self, q: Array, guess: Array, T: Array, options: Options, halvings: int) -> Solutions:
-        """Return solutions from q to the poses T: directly, or through poses halfway if a joint would jump.
+        """Return solutions at the poses T near q: directly, or through poses halfway if a joint would jump.
 
-        If there is no such path, the solution is the last position on it.
+        Without such a path, the result is the last position reached.
         """
         found = self._search(T, np.clip(guess, self.low, self.high), options.tolerance)
         step = _MAX_PATH_STEP * self.unit
@@ -341,16 +340,16 @@ class Solver:
             _, found, _ = self._steps(q, _step_inputs(T), options.tolerance)
             return found
         found = self._advance(q, q, _halfway(self.forward_kinematics(q), T), options, halvings - 1)
-        reached, lost = np.flatnonzero(found.solved), np.flatnonzero(~found.solved)
+        reached, failed = np.flatnonzero(found.solved), np.flatnonzero(~found.solved)
         if reached.size:
             found[reached] = self._advance(found.q[reached], found.q[reached], T[reached], options, halvings - 1)
-        if lost.size:
-            found.error[lost] = self._steps(found.q[lost], _step_inputs(T[lost]), options.tolerance)[1].error
+        if failed.size:
+            found.error[failed] = self._steps(found.q[failed], _step_inputs(T[failed]), options.tolerance)[1].error
         return found
 
     def _starts(self, seed: int, count: int) -> Starts:
-        spans = [_start_range(joint, self.length) for joint in self.robot.joints]
-        low, high = _per_entry(self.robot, spans, (-self.length, self.length)).T
+        spans = [start_range(joint, self.length) for joint in self.robot.joints]
+        low, high = per_entry(self.robot, spans, (-self.length, self.length)).T
         rng = np.random.default_rng((seed, self.robot.n))  # not the numbers a user draws from the same seed
         q = self.robot.unit(rng.uniform(low, high, (count, self.nq)))
         return Starts(q, self._points(self.forward_kinematics(q)))
@@ -363,17 +362,17 @@ class Solver:
             parts.append({"full": R * math.sqrt(0.5), "axis": R[..., 2], "free": R[..., :0]}[orientation])
         return np.concatenate([part.reshape(len(T), -1) for part in parts], axis=1)
 
-    def _without_turns(self, q: Array, reference: Array | float) -> Array:
-        """Return q with full turns added or removed to be near the reference, if limits allow."""
+    def _without_full_turns(self, q: Array, reference: Array | float) -> Array:
+        """Return q less the full turns that separate it from the reference, if limits allow."""
         near = q - math.tau * np.where(self.periodic_entries, np.round((q - reference) / math.tau), 0.0)
         return np.where((near >= self.low) & (near <= self.high), near, q)
 
 
 def _check_device_search(robot: Description, target: str, path: bool) -> None:
-    """Raise an error if the device cannot search for these targets."""
+    """Raise an InputError if the device cannot search for such targets."""
     if path:
         raise InputError(
-            f"path=True solves pose after pose, and target={target!r} all poses at once; omit target, or "
+            f"path=True solves pose after pose, but target={target!r} solves all at once; omit target, or "
             "pass q0 for each pose"
         )
     if not has_straight_code(robot):
@@ -394,57 +393,3 @@ def _halfway(before: Array, after: Array) -> Array:
     U[..., 2] *= np.linalg.det(U @ Vt)[..., None]
     mean[..., :3, :3] = U @ Vt
     return mean
-
-
-def _limits(joint: JointModel) -> tuple[float, float]:
-    low, high = joint.limits or (-math.inf, math.inf)
-    if low > high:
-        raise ModelError(f"{joint.name}: its limits are reversed: lower {low:g} above upper {high:g}")
-    return low, high
-
-
-def _is_periodic(robot: Description, joint: JointModel) -> bool:
-    """Return whether a full turn of a joint restores the pose of all links, followers included."""
-    follows = [(row, leader) for row in robot.followers if row.mimic is not None for leader in row.mimic.leaders]
-    followers = [(row, factor) for row, (name, factor) in follows if name == joint.name]
-    return not joint.prismatic and all(not row.prismatic and float(factor).is_integer() for row, factor in followers)
-
-
-def _range(joint: JointModel, periodic: bool) -> JointRange:
-    """Return the range of a joint; on a path none may continue from its other limit, as that is a jump."""
-    low, high = _limits(joint)
-    full_turn = _FULL_TURN < high - low < math.inf
-    return JointRange(low, high, full_turn and periodic)
-
-
-def _start_range(joint: JointModel, length: float) -> tuple[float, float]:
-    """Return the range of starts: the limits, or a turn or the length of the arm."""
-    low, high = _limits(joint)
-    half = length if joint.prismatic else math.pi
-    if not math.isfinite(low):
-        low = high - 2 * half if math.isfinite(high) else -half
-    return low, high if math.isfinite(high) else low + 2 * half
-
-
-def _per_entry(robot: Description, of_joints: Sequence[Any], of_balls: Any) -> Array:
-    """Return one row per entry of q from rows per coordinate; all entries of a ball have the same."""
-    rows = list(of_joints)
-    for ball in reversed(robot.balls):
-        rows[ball.rates.start : ball.rates.stop] = [of_balls] * (ball.freedoms + 1)
-    return np.array(rows)
-
-
-def _moving_frame(frame: Frame) -> Frame:
-    if frame.link < 0:
-        raise InputError(f"frame {frame.name!r} is fixed to the base; expected one that moves")
-    return frame
-
-
-def _reach(robot: Description, end: Frame) -> float:
-    """Return the length of the outstretched chain from the base to a frame, or 1 if it is zero."""
-    reach = float(np.linalg.norm(np.asarray(end.pose)[:3, 3]))
-    rows, chain = robot.rows, set(robot.mechanism().inward_from(robot.link_rows[end.link]))
-    for joint in (row for i, row in enumerate(rows) if i in chain):
-        travel = [abs(joint.d + x) for x in _limits(joint) if joint.prismatic and math.isfinite(x)]
-        reach += math.hypot(joint.a, joint.y, abs(joint.z) + max([abs(joint.d), *travel]))
-    return reach or 1.0
