@@ -9,8 +9,9 @@ import numpy as np
 from on_cpu import compiled
 
 from armwright.backends.cuda.kernels import rollout
-from armwright.backends.interface import Backend, HostRollout
+from armwright.backends.interface import Backend
 from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop
+from armwright.backends.rollout_interface import HostRollout
 
 
 class Travelling(HostRollout):

@@ -13,8 +13,8 @@ from conftest import HERE
 import armwright as aw
 from armwright import events, torque
 from armwright.algebra import sin
-from armwright.backends.interface import ENDED_BY_EVENT
 from armwright.backends.llvm import native
+from armwright.backends.rollout_interface import ENDED_BY_EVENT
 from armwright.errors import InputError, SimulationError, SimulationWarning, SlowWarning, UnknownNameError
 from armwright.robot import Robot, random_tree
 from armwright.simulation import Run, simulate, simulate_batch

@@ -1,33 +1,31 @@
-"""The contract of a backend: kernels, loops, rollouts and searches made from programs.
+"""The contract of a backend: it makes kernels, loops, rollouts and searches of programs.
 
-A backend makes each of these for one dtype. A kernel computes a program for every state of a batch. A loop runs the
-steps of a recursion along chains of any length. A rollout integrates the derivative of a state in time, for many
-rollouts at once, until events end them; a `Layout` tells which entries of the state count in its error, and which are
-unit vectors, normalised after every step. A search solves inverse kinematics (`kinematics.search` defines it).
+Each is made for one dtype. A kernel computes a program for every state of a batch. A loop runs the steps of a recursion
+along chains of any length. A rollout (`rollout_interface`) integrates many states in time, until events end them; a
+`Layout` has the entries that count in the error, and the unit vectors that are normalised after every step. A search
+solves inverse kinematics (`kinematics.search`).
 
-`interpreter` defines all of them; every other backend is tested against it. `BACKENDS` is the list of all backends.
+`interpreter` is the reference against which other backends are tested. `BACKENDS` lists all backends.
 """
 
 from __future__ import annotations
 
-import concurrent.futures.thread  # noqa: F401  (before COMPILE_LOCK is registered, see there)
-import logging  # noqa: F401  (as well)
+import concurrent.futures.thread  # noqa: F401  (its fork handlers come before those of COMPILE_LOCK)
+import logging  # noqa: F401  (likewise)
 import os
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
-from armwright.draws import DrawnColumn, RolloutIndices
+from armwright.backends.rollout_interface import EventProgram, Gauge, Rollout
 from armwright.errors import InputError, unknown
 from armwright.graph.program import Program
-from armwright.integrate.control import Gains
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 from armwright.registry import Registry
@@ -50,9 +48,9 @@ class Kernel(Protocol):
         """Fill `out` (states, outputs) from arrays (states, entries); False if a result is not finite."""
 
     def series(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
-        """`run` for every time in turn, on arrays (times, states, entries) and `out` (times, states, outputs).
+        """Call `run` for each time in turn, on arrays (times, states, entries) and `out` (times, states, outputs).
 
-        An input of a state may be a result of the same state at an earlier time.
+        Inputs of a state may be views of its results at earlier times.
         """
 
     def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +61,7 @@ class Kernel(Protocol):
 
 
 class BasicKernel:
-    """Base of kernels that compute a series by one run for each time."""
+    """Base of kernels that compute a series by calling `run` for each time."""
 
     def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
         return fallback
@@ -74,57 +72,6 @@ class BasicKernel:
     def series(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         finite = [self.run([x[k] for x in arrays], out[k], threads) for k in range(len(out))]
         return all(finite)
-
-
-class Rollout(Protocol):
-    """A compiled motion of many rollouts, of which `width` are computed together."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-    @property
-    def width(self) -> int: ...
-    @property
-    def entries(self) -> int: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def arrays(self) -> Any:
-        """The module of its arrays: NumPy, or CuPy for a GPU."""
-
-    @property
-    def per_rollout(self) -> tuple[bool, ...] | None:
-        """The runtime parameters that are rows of p; None for all. The others are equal for all rollouts."""
-
-    def with_per_rollout(self, mask: tuple[bool, ...]) -> Rollout:
-        """Return a rollout in which only the runtime parameters of the mask differ; it may have more rows of p."""
-
-    def max_rollouts(self, numbers: int) -> int:
-        """Return the number of rollouts that fit in memory, each with so many numbers."""
-
-    def draw(self, out: Any, drawn: DrawnColumn, which: RolloutIndices, instants: Array) -> None:
-        """Fill `out` (instants, rollouts) with random numbers; instants are (instants, 1) or (instants, rollouts)."""
-
-    def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
-        """Integrate to the times of the records, changing the arrays in place (see `ROLLOUT_FIELDS`)."""
-
-
-class HostRollout:
-    """Base of rollouts that use the memory of this process."""
-
-    arrays: Any = np
-    per_rollout: tuple[bool, ...] | None = None
-
-    def with_per_rollout(self, mask: tuple[bool, ...]) -> Self:
-        del mask
-        return self
-
-    def max_rollouts(self, numbers: int) -> int:
-        del numbers
-        return sys.maxsize
-
-    @staticmethod
-    def draw(out: Array, drawn: DrawnColumn, which: RolloutIndices, instants: Array) -> None:
-        out[...] = drawn.numbers(which, out.shape[1], instants)
 
 
 def _interpreted_loop(chain: ChainLoop, tables: ChainTables, dtype: str) -> Kernel:
@@ -149,17 +96,17 @@ class Backend:
     rollout: Callable[[Program, Steps, Layout, EventProgram | None, Gauge | None, str], Rollout] = _interpreted_rollout
     dtypes: tuple[str, ...] = ("float64", "float32")
     solve_loop_size: int = 18
-    """The number of coordinates from which systems of equations are solved in a loop, not in straight code.
+    """The number of coordinates from which equations are solved in a loop instead of straight code.
 
-    On a CPU the loop takes as long for a quadruped and compiles in half the time; for a humanoid it takes two thirds of
-    the time and compiles in a quarter. For smaller robots straight code is up to 1.6 times as fast.
+    On a CPU, a loop is as fast for a quadruped and compiles twice as fast; for a humanoid it is 1.5 times as fast and
+    compiles four times as fast. For smaller robots, straight code is up to 1.6 times as fast.
     """
 
     max_unrolled_joints: int | None = None
-    """The number of joints up to which a chain has straight code; None for the default."""
+    """The largest number of joints of a chain in straight code; None for the default."""
 
     loop_sizes: Mapping[str, int] = field(default_factory=dict)
-    """The number of joints from which a chain loop is faster than straight code, by problem."""
+    """The number of joints from which a chain loop is used, by problem."""
 
     device: Any = None
     """The module or object that accepts and returns the arrays of other packages on this device."""
@@ -220,11 +167,11 @@ def backend(target: str) -> Backend:
 
 
 COMPILE_LOCK = threading.RLock()
-"""Held during compilation. A process that forks waits for it, as its child could not finish a compilation.
+"""Held during compilation. A fork waits for it, as the child could not finish a compilation.
 
 Compilation may log, so a fork must acquire this lock before that of the logging module: fork handlers run in the
-reverse order of their registration. Modules with such handlers, as thread pools, are imported
-first: one imported while a fork waits would release a lock that it has not acquired.
+reverse order of their registration. Modules with such handlers are imported above: one
+imported while a fork waits would release a lock that it has not acquired.
 """
 
 if hasattr(os, "register_at_fork"):
@@ -240,9 +187,9 @@ CHAIN_JOINTS = ("revolute", "prismatic")
 
 @dataclass(frozen=True)
 class ChainSweep:
-    """One pass along the chain: step(carry, parameters, *inputs, *records of earlier sweeps) -> carry, record.
+    """A pass along the chain: step(carry, parameters, *inputs, *records of earlier sweeps) -> carry, record.
 
-    `outward` passes go from the base to the tip. The last one has the result, one number, in place of a record.
+    An `outward` sweep goes from the base to the tip. The record of the last sweep is the result, one number.
     """
 
     outward: bool
@@ -275,119 +222,23 @@ class ChainTables:
     starts: Array
 
 
-# Motions of many rollouts
-
-ROLLOUT_SCALARS = (
-    *("t", "h", "previous_error", "rejected_last", "accepted", "rejected", "stop_reason", "event", "start_offset"),
-)
-"""The fields with one number for each rollout; `previous_error` and `rejected_last` are those of `control.Rule`.
-
-`event` is zero until an event ends the rollout, then its number, from one on; a negative value disables events.
-`start_offset` is added to the `times` of the records.
-"""
-
-INTEGER_FIELDS = ("count", "stride", "rows", "limit")
-ROLLOUT_FIELDS = (
-    "y",
-    "p",
-    *ROLLOUT_SCALARS,
-    "records",
-    "totals",
-    "times",
-    *INTEGER_FIELDS,
-    "substeps",
-    "options",
-    "stop",
-)
-"""The fields of a rollout: arrays, and the integers of `INTEGER_FIELDS`.
-
-y (entries, stride), p (parameters, stride) and the scalars (stride,) are the current states, changed in place. records
-(count, entries, stride) are filled at `times` (count,). Each is reached in `substeps` (count,) equal steps, or in as
-many as the error estimate needs, at most `limit`. Records are `rows` rows apart: `entries`, or 0 to overwrite one
-record. totals (gauges, stride) are the values of a `Gauge`. Another thread may set the integer `stop` (1,): every
-rollout then stops after its current step, with y and t as they are, and writes no further record. p has only the
-parameters in `per_rollout`, if the rollout has such a mask; `shared` has the others.
-"""
-
-STEP_OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "retry", "shrink", "grow", "hold")
-"""The numbers in `options`: tolerances, the longest step, and `integrate.control.Gains`."""
-
-
-def step_options(gains: Gains, rtol: float, atol: float, longest: float, dtype: str) -> Array:
-    """Return the numbers of `STEP_OPTIONS`; an unbounded step becomes 1e30 s."""
-    values = {"rtol": rtol, "atol": atol, "longest": min(longest, 1e30), **vars(gains)}
-    return np.array([values[name] for name in STEP_OPTIONS], dtype=dtype)
-
-
-NOT_FINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, EVENT_NOT_FINITE, ENDED_BY_EVENT = 1, 2, 3, 4, 5
-"""The values of `stop_reason`. A rollout that an event ended keeps the state of the event."""
-
-
-class EventProgram(NamedTuple):
-    """A program of the arguments of the derivative with one output for each event.
-
-    An event happens where its output crosses zero upwards (1), downwards (-1) or either way (0).
-    """
-
-    program: Program
-    directions: tuple[int, ...]
-
-    def digest(self) -> str:
-        """Return a name for exactly these events."""
-        return f"{self.program.digest()}|{self.directions}"
-
-
-class Gauge(NamedTuple):
-    """Measures of a motion: a program of the arguments of the derivative, evaluated at the start and at every record.
-
-    Of the first outputs the `largest` values are kept, of the next the `integrals` over time (by trapezoids from record
-    to record), of the others the last values. `within` is a program of the start and the end of a step (t, y, p, t, y):
-    the largest values over all steps follow in the totals.
-    """
-
-    program: Program
-    largest: int
-    integrals: int
-    within: Program | None = None
-
-    @property
-    def at_records(self) -> int:
-        """The number of outputs evaluated at records."""
-        return len(self.program.outputs)
-
-    @property
-    def in_steps(self) -> int:
-        """The number of outputs evaluated in every step."""
-        return 0 if self.within is None else len(self.within.outputs)
-
-    @property
-    def totals(self) -> int:
-        """The number of values kept."""
-        return self.at_records + self.in_steps
-
-    def digest(self) -> str:
-        """Return a name for exactly these measures."""
-        within = "" if self.within is None else f"|{self.within.digest()}"
-        return f"{self.program.digest()}|{self.largest}|{self.integrals}{within}"
-
-
 # Searches for positions
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """The numbers of an inverse-kinematics search; `kinematics.search` has their values and meaning."""
+    """The constants of an inverse-kinematics search, explained in `kinematics.search`."""
 
-    steps: int
-    undisturbed: int
-    longest: int
-    stuck: float
-    approaches: int
-    descent: int
+    check_interval: int
+    grace_steps: int
+    max_steps: int
+    stall_ratio: float
+    descent_starts: int
+    descent_steps: int
     damping: float
-    less: float
-    more: float
-    rotation: float
+    damping_decrease: float
+    damping_increase: float
+    rotation_tolerance: float
 
 
 @dataclass(frozen=True)
@@ -407,7 +258,7 @@ class SearchSpace:
 class SearchResult(NamedTuple):
     """Positions (targets, nq), their errors (targets, 2) in metres and radians, and a flag `solved` (targets,).
 
-    `unsolved` counts targets without a solution; `invalid` tells that an input is no pose or no position.
+    `unsolved` counts targets without a solution; `invalid` is True if an input is no pose or no position.
     """
 
     q: Any
@@ -418,9 +269,9 @@ class SearchResult(NamedTuple):
 
 
 class Search(Protocol):
-    """A compiled search around a program of one step: (q, poses and damping) -> (q, squared errors)."""
+    """A compiled search that repeats a program of one step: (q, poses and damping) -> (q, squared errors)."""
 
-    def table(self, q: Array, far: Array) -> Any:
+    def table(self, q: Array, features: Array) -> Any:
         """Return the table of starts for `run`: positions (starts, nq) and their features (starts, 1 + 12 frames).
 
         The distance of a start from poses is its first feature minus the product of the others with those of the poses.

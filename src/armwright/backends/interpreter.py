@@ -9,18 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import (
-    CHAIN_JOINTS,
+from armwright.backends.interface import CHAIN_JOINTS, Backend, BasicKernel, ChainLoop, ChainTables
+from armwright.backends.rollout_interface import (
     ENDED_BY_EVENT,
     EVENT_NOT_FINITE,
     NOT_FINITE,
     STEP_OPTIONS,
     STEP_TOO_SMALL,
     TOO_MANY_STEPS,
-    Backend,
-    BasicKernel,
-    ChainLoop,
-    ChainTables,
     EventProgram,
     Gauge,
     HostRollout,

@@ -279,7 +279,7 @@ class Solver:
         return found
 
     def _steps(self, q: Array, inputs: Array, tolerance: float, count: int = 1) -> tuple[Array, Solutions, Array]:
-        """Return q after `count` steps, and the solutions before the last step with E, the sums of their squared errors."""
+        """Return q after `count` steps, the solutions before the last step, and E, their sums of squared errors."""
         before = after = q
         for _ in range(count):
             out = np.empty((len(q), self.nq + 2 * self.task.targets), order="F")

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import ROLLOUT_SCALARS
+from armwright.backends.rollout_interface import ROLLOUT_SCALARS
 from armwright.errors import SimulationWarning
 from armwright.simulation.batch_run import BatchRun
 from armwright.simulation.gauges import LAST_FINITE

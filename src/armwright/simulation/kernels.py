@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from armwright.backends.interface import EventProgram, Gauge, Kernel, Rollout, backend
+from armwright.backends.interface import Kernel, backend
+from armwright.backends.rollout_interface import EventProgram, Gauge, Rollout
 from armwright.errors import InputError
 from armwright.formulations.parts.coordinates import placed
 from armwright.graph.expression import Expr

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import HostRollout, Rollout
+from armwright.backends.rollout_interface import HostRollout, Rollout
 from armwright.draws import FIRST_INSTANT, DrawnColumn, RolloutIndices
 from armwright.simulation.sample_and_hold import SamplingInstants
 
 Column: TypeAlias = "float | Array | DrawnColumn"
 FillDrawn: TypeAlias = Callable[[Any, DrawnColumn, RolloutIndices, Array], None]
-"""What fills an array with drawn numbers, as `backends.interface.Rollout.draw`."""
+"""What fills an array with drawn numbers, as `backends.rollout_interface.Rollout.draw`."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from armwright.algebra import Array
 from armwright.arrays import check_room
-from armwright.backends.interface import ENDED_BY_EVENT, ROLLOUT_SCALARS, Rollout, step_options
+from armwright.backends.rollout_interface import ENDED_BY_EVENT, ROLLOUT_SCALARS, Rollout, step_options
 from armwright.draws import DrawnColumn
 from armwright.errors import SlowWarning
 from armwright.integrate import method

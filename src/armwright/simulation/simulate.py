@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.backends.interface import EVENT_NOT_FINITE, NOT_FINITE, STEP_TOO_SMALL, TOO_MANY_STEPS
+from armwright.backends.rollout_interface import EVENT_NOT_FINITE, NOT_FINITE, STEP_TOO_SMALL, TOO_MANY_STEPS
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import INTEGRATORS, method
 from armwright.integrate import Event as PythonEvent

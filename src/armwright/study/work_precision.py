@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.backends.interface import Rollout, backend, step_options
+from armwright.backends.interface import backend
+from armwright.backends.rollout_interface import Rollout, step_options
 from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.graph.program import Program
 from armwright.integrate import POLYNOMIALS, Tableau, Taylor, method, methods

@@ -11,16 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import (
-    ROLLOUT_FIELDS,
-    Backend,
-    BasicKernel,
-    ChainLoop,
-    ChainTables,
-    EventProgram,
-    Gauge,
-    HostRollout,
-)
+from armwright.backends.interface import Backend, BasicKernel, ChainLoop, ChainTables
 from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop, InterpretedRollout
 from armwright.backends.llvm import chain_sweep, code_check, ir, rollout
 from armwright.backends.llvm.block import VectorType
@@ -28,6 +19,7 @@ from armwright.backends.llvm.native import LoadedCode, engine_of, lanes, loaded
 from armwright.backends.llvm.series import series_loop
 from armwright.backends.llvm.single import bind
 from armwright.backends.llvm.threads import python_thread_pool, workers
+from armwright.backends.rollout_interface import ROLLOUT_FIELDS, EventProgram, Gauge, HostRollout
 from armwright.graph.program import Program
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout

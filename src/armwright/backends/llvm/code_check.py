@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import CHAIN_JOINTS, ROLLOUT_SCALARS, ChainTables, Kernel, Rollout, step_options
+from armwright.backends.interface import CHAIN_JOINTS, ChainTables, Kernel
+from armwright.backends.rollout_interface import ROLLOUT_SCALARS, Rollout, step_options
 from armwright.integrate.control import MIN_PREVIOUS_RATIO, Gains
 
 TEST_STEP = 1e-3

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from armwright.backends.event_search import AFTER_STEP_START, BISECTION_PERIOD, MAX_EVENT_GUESSES
-from armwright.backends.interface import ENDED_BY_EVENT, EVENT_NOT_FINITE, EventProgram
 from armwright.backends.llvm.block import VectorType
 from armwright.backends.llvm.event_subdivision import HIGH, LOW, EventSubdivision
+from armwright.backends.rollout_interface import ENDED_BY_EVENT, EVENT_NOT_FINITE, EventProgram
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from armwright.backends.interface import Gauge
 from armwright.backends.llvm.event_detection import EventDetection
+from armwright.backends.rollout_interface import Gauge
 
 
 class GaugeRecording(EventDetection):

@@ -11,7 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from armwright.backends.interface import (
+from armwright.backends.llvm.block import Block, VectorType, declarations
+from armwright.backends.llvm.body import write_body
+from armwright.backends.llvm.gauges import GaugeRecording
+from armwright.backends.llvm.trigonometry import careful
+from armwright.backends.rollout_interface import (
     INTEGER_FIELDS,
     NOT_FINITE,
     ROLLOUT_FIELDS,
@@ -22,10 +26,6 @@ from armwright.backends.interface import (
     EventProgram,
     Gauge,
 )
-from armwright.backends.llvm.block import Block, VectorType, declarations
-from armwright.backends.llvm.body import write_body
-from armwright.backends.llvm.gauges import GaugeRecording
-from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
 from armwright.integrate.control import MAX_STEP_EXTENSION, MIN_ERROR_RATIO, MIN_PREVIOUS_RATIO, STEP_ROUNDING
 from armwright.integrate.tableaus import Steps

@@ -1,4 +1,4 @@
-// The integration of rollouts, one per thread, with the arrays of `backends.interface.ROLLOUT_FIELDS`. The text before
+// The integration of rollouts, one per thread, with the arrays of `backends.rollout_interface.ROLLOUT_FIELDS`. The text before
 // defines the functions `body` (the derivative of a state), `watch` and `gauge`, and sizes: ENTRIES of a state, STAGES
 // of a step with weights A, B and C, EVENTS, GAUGES. The state of a thread is in registers. OF(sqrt) is the function of
 // the C library for `real`.
@@ -375,7 +375,7 @@ template <bool careful> OUTLINED bool locate_event(Parameters &p, Crossing &foun
 
 #endif
 
-// The state of a rollout, and its numbers of `backends.interface.ROLLOUT_SCALARS`.
+// The state of a rollout, and its numbers of `backends.rollout_interface.ROLLOUT_SCALARS`.
 struct Lane {
     real y[ENTRIES], t, h, previous_error, rejected_last, accepted, rejected, stop_reason, event;
 #if EVENTS

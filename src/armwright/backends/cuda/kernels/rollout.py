@@ -26,7 +26,7 @@ from armwright.backends.event_search import (
     MAX_EVENT_PIECES,
     MIN_EVENT_PIECE,
 )
-from armwright.backends.interface import (
+from armwright.backends.rollout_interface import (
     ENDED_BY_EVENT,
     EVENT_NOT_FINITE,
     INTEGER_FIELDS,
