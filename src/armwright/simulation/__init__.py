@@ -8,9 +8,11 @@ run = torques_along(robot, trajectory)            inverse dynamics along a motio
 """
 
 from armwright.simulation import events
-from armwright.simulation.audit import Audit, Deviation, Doubt
+from armwright.simulation.audit import Audit
 from armwright.simulation.batch import simulate_batch
 from armwright.simulation.batch_run import BatchRun
+from armwright.simulation.deviation import Deviation
+from armwright.simulation.doubts import Doubt
 from armwright.simulation.gauges import Gauge, GaugedMoment
 from armwright.simulation.measures import MEASURES, GaugeTotals, Measure
 from armwright.simulation.phases import Phase, simulate_phases

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.simulation.audit import Audit, Doubt, MomentumBalance, divergence_doubts
+from armwright.simulation.audit import Audit, MomentumBalance
+from armwright.simulation.doubts import Doubt, divergence_doubts
 from armwright.simulation.stop_hits import StopHits
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from armwright.algebra import Array
 from armwright.integrate import IntegrationError
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.simulation.audit import Doubt
+from armwright.simulation.doubts import Doubt
 
 REPEAT_TOLERANCE = 1e-9
 """The part of the largest torque by which a law may differ from itself, as one that iterates does."""

@@ -17,7 +17,7 @@ from armwright.errors import InputError
 from armwright.formulations.parts.coordinates import placed
 from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.robot import Robot
-from armwright.simulation.audit import Doubt
+from armwright.simulation.doubts import Doubt
 from armwright.simulation.integration_settings import check_seconds
 from armwright.simulation.law_repeatability import REPEAT_HELP, difference_message
 from armwright.simulation.plan import check_span

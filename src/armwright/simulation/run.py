@@ -17,7 +17,9 @@ from armwright.errors import InputError
 from armwright.names import shown
 from armwright.presentation import ServedPage, present
 from armwright.robot import Robot
-from armwright.simulation.audit import Audit, Deviation, Doubt, audited
+from armwright.simulation.audit import Audit, audited
+from armwright.simulation.deviation import Deviation
+from armwright.simulation.doubts import Doubt
 from armwright.simulation.joined_runs import joined_audit, joined_fields
 from armwright.simulation.run_files import (
     TIME_FIELDS,

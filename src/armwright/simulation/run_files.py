@@ -18,7 +18,7 @@ from armwright.errors import InputError
 from armwright.files import missing, write
 from armwright.model import toml
 from armwright.robot import Robot
-from armwright.simulation.audit import Doubt
+from armwright.simulation.doubts import Doubt
 from armwright.simulation.joined_runs import phase_columns
 from armwright.simulation.stop_hits import StopHits
 
