@@ -299,7 +299,7 @@ def test_a_long_file_is_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     arm, data = excited("puma560")
     measured, _ = noisy(data, 0.05)
     whole = estimate(arm, measured)
-    monkeypatch.setattr(least_squares, "CHUNK", 100)
+    monkeypatch.setattr(least_squares, "STATES_PER_CHUNK", 100)
     parts = estimate(arm, measured)
     close(parts.values, whole.values, 1e-10)
     close(parts.tau, whole.tau, 1e-10)
@@ -538,8 +538,8 @@ def _file(folder: Path, change: str) -> Path:
     ("change", "message"),
     [
         ("column", "has no column tau2; got t, q1, q2, tau1, torque2; expected t, q1 to q2, tau1 to tau2"),
-        ("joints", "has a column q3, but the robot has 2 joints: another robot's data?"),
-        ("nan", "q is nan in row 7, joint 2; leave such rows out"),
+        ("joints", "has column q3, but the robot has 2 joints: another robot's data?"),
+        ("nan", "q is nan in row 7, joint 2; remove such rows"),
         ("text", r"line 9, column q2: 'off' is not a number"),
         ("order", r"t\[3\] = 0 s does not come after t\[2\] = 0.02 s"),
         ("rows", "has no rows"),
@@ -661,7 +661,7 @@ def test_the_command_validates_on_other_data_and_names_what_is_missing(tmp_path:
     replace(other, tau=other.tau + rng.normal(size=other.tau.shape)).to_csv("other.csv")
     output = " ".join(run("identify", "rr", "data.csv", "--validate", "other.csv").split())
     assert "On 300 samples of other.csv, which did not go into it" in output and "by the robot as described" in output
-    assert "On data that did not go into it: 300 samples" in Path("rr_identified.html").read_text()
+    assert "On data that were not used in the fit: 300 samples" in Path("rr_identified.html").read_text()
     told = json.loads(
         CliRunner().invoke(app, ["identify", "rr", "data.csv", "--validate", "other.csv", "--json"]).stdout
     )

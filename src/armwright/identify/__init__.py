@@ -1,10 +1,10 @@
-"""Identification: which parameters of a robot show in its torques, motions that show them, and their estimates.
+"""Identification: the parameters that a robot's torques depend on, motions that excite them, and their estimates.
 
 base = base_parameters(robot)                        what can be identified
-motion = excitation(robot)                           a motion that shows it
+motion = excitation(robot)                           a motion that excites them
 found = estimate(robot, "measured.csv")              values, standard deviations, residuals; found.robot
-found.validate("other.csv")                          what they leave of data that did not go into them
-held = estimate_payload(robot, q, qd, qdd, tau)      what the robot holds
+found.validate("other.csv")                          the residuals on data that were not used in the fit
+held = estimate_payload(robot, q, qd, qdd, tau)      the payload of the robot
 """
 
 from armwright.identify.base_set import BaseParameters, base_parameters

@@ -1,8 +1,8 @@
-"""Base parameters: the combinations of parameters that torque depends on, and so all that can be identified.
+"""Base parameters: the combinations of parameters that torque depends on. Only these can be identified.
 
-M. Gautier, 'Numerical calculation of the base inertial parameters of robots', J. Robotic Systems 8 (1991): a column of
-the regressor that is a combination of others adds nothing but its share to the parameters of those. Which columns
-are, is found from random states (`by="qr"`) or from the geometry (`by="rules"`, see `rules`).
+M. Gautier, 'Numerical calculation of the base inertial parameters of robots', J. Robotic Systems 8 (1991): if a column
+of the regressor is a combination of others, its parameter only adds a share to theirs. Such columns are found
+from random states (`by="qr"`) or from the geometry (`by="rules"`, see `geometric_rules`).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from armwright.model.description import Description
 from armwright.names import PRINT_ROUNDING
 
 QR_TOLERANCE = 1e-8
-"""A column of unit length of which no more is left counts as a combination of others; rounding leaves some 1e-14."""
+"""The largest remainder of a dependent column, relative to its length; rounding alone leaves about 1e-14."""
 
 COEFFICIENT_ROUNDING = 1e-12
-"""A column this much smaller than the largest should be zero."""
+"""The relative length below which a column counts as zero."""
 
 PREFERRED_GROUPS = (("Izz", "Ixx", "Ixy", "Ixz", "Iyz", "mx", "my"), JOINT_PARAMETERS, ("mz", "m", "Iyy"))
-"""Columns are looked at in this order, base to tip in each group: the last are those the rules move inward."""
+"""The order in which columns are tested, base to tip in each group; the rules move the last group inward."""
 
 BASE_METHODS = ("rules", "qr")
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Y pi = Y[..., kept] (combination pi): the columns that stay, and what they are multiplied with."""
+    """Y pi = Y[..., kept] (combination pi): the independent columns, and the base parameters from all parameters."""
 
     all_names: tuple[str, ...]
     kept: tuple[int, ...]
@@ -52,20 +52,20 @@ class BaseParameters:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Each base parameter by the one parameter whose column stays."""
+        """The parameter that names each base parameter: the one whose column is kept."""
         return tuple(self.all_names[k] for k in self.kept)
 
     @property
     def expressions(self) -> tuple[str, ...]:
-        """Each base parameter as a sum: 'Izz2 + Iyy3 - 0.1865 m3'."""
+        """The sum that makes up each base parameter: 'Izz2 + Iyy3 - 0.1865 m3'."""
         return tuple(_sum(row, self.all_names, k) for row, k in zip(self.combination, self.kept, strict=True))
 
     def values(self, parameters: ArrayLike) -> Array:
-        """The base parameters of a vector of all parameters."""
+        """Return the base parameters (..., b) of all parameters (..., parameters)."""
         return np.asarray(parameters, float) @ self.combination.T
 
     def columns(self, Y: Array) -> Array:
-        """What is left of a regressor (..., n, parameters)."""
+        """Return the independent columns (..., n, b) of a regressor (..., n, parameters)."""
         return Y[..., list(self.kept)]
 
 
@@ -81,25 +81,25 @@ def _sum(row: Array, names: tuple[str, ...], first: int) -> str:
 def base_parameters(
     robot: Description, friction: bool = True, rotors: bool = True, by: str = "rules"
 ) -> BaseParameters:
-    """What of a robot shows in its torques, with or without the friction and the rotor inertias of its joints.
+    """Return the base parameters of a robot, with or without the friction and the rotor inertias of its joints.
 
-    by   "rules": from the geometry, after Gautier and Khalil; "qr": from the regressor at random states. Where joints
-         follow others, in a tree, and where links are placed in general it is always the latter
+    by   "rules": from the geometry, after Gautier and Khalil; "qr": from the regressor at random states. The rules
+         need a serial chain of DH rows without mimic joints; other robots always use "qr"
     """
     if not isinstance(robot, Description):
         raise InputError(f"base_parameters got {type(robot).__name__}; expected a Robot")
     if by not in BASE_METHODS:
         raise unknown("way to base parameters", by, BASE_METHODS)
-    return _found(robot, bool(friction), bool(rotors), by if _has_rules(robot) else "qr")
+    return _cached_base(robot, bool(friction), bool(rotors), by if _has_rules(robot) else "qr")
 
 
 def _has_rules(robot: Description) -> bool:
-    """They are those of a chain of DH rows, all joints of which move by themselves."""
+    """Return whether the rules apply: to a serial chain of DH rows without mimic joints."""
     return robot.mechanism().serial and not robot.followers
 
 
 @lru_cache(maxsize=64)
-def _found(robot: Description, friction: bool, rotors: bool, by: str) -> BaseParameters:
+def _cached_base(robot: Description, friction: bool, rotors: bool, by: str) -> BaseParameters:
     if by == "qr":
         kept, combination = base_by_qr(robot, friction, rotors)
     else:
@@ -109,7 +109,7 @@ def _found(robot: Description, friction: bool, rotors: bool, by: str) -> BasePar
 
 
 def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Positions over a whole turn (or a metre), speeds and accelerations of the size arms reach."""
+    """Return random q, qd, qdd: positions within +-pi (or +-1 m), speeds and accelerations of a typical arm."""
     rng = np.random.default_rng(seed)
     reach = np.where([joint.prismatic for joint in robot.joints], 1.0, np.pi)
     of_places = np.insert(reach, [ball.rates.stop for ball in robot.balls], 1.0)
@@ -119,25 +119,25 @@ def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array,
 
 
 def base_by_qr(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[int, ...], Array]:
-    """The columns that stay, and the matrix of combinations, from random states."""
+    """Return the kept columns and the matrix of combinations, from random states."""
     n, names = len(robot.links), parameter_names(robot)
     W = uncompiled_regressor(robot, *random_states(robot, 40 + 20 * n * n // robot.n)).reshape(-1, len(names))
-    kept = independent_columns(W, [k for k in _preferred(names) if _wanted(names[k], friction, rotors)])
+    kept = independent_columns(W, [k for k in _preferred(names) if _is_identified(names[k], friction, rotors)])
     combination = np.zeros((len(kept), len(names)))
-    known = [k for k, name in enumerate(names) if _wanted(name, friction, rotors)]
-    found = np.linalg.lstsq(W[:, kept], W[:, known], rcond=None)[0]
-    combination[:, known] = np.where(np.abs(found) < 1e-9, 0.0, found)
+    columns = [k for k, name in enumerate(names) if _is_identified(name, friction, rotors)]
+    shares = np.linalg.lstsq(W[:, kept], W[:, columns], rcond=None)[0]
+    combination[:, columns] = np.where(np.abs(shares) < 1e-9, 0.0, shares)
     combination[:, kept] = np.eye(len(kept))
     return tuple(kept), combination
 
 
-def _wanted(name: str, friction: bool, rotors: bool) -> bool:
+def _is_identified(name: str, friction: bool, rotors: bool) -> bool:
     kind = name.rstrip("0123456789")
     return {"viscous": friction, "coulomb": friction, "armature": rotors}.get(kind, True)
 
 
 def _preferred(names: tuple[str, ...]) -> list[int]:
-    """Every column, the ones to keep first: by groups, then base to tip."""
+    """Return all columns in order of preference: by group, then base to tip."""
     kinds = [name.rstrip("0123456789") for name in names]
     numbers = [int(name.removeprefix(kind)) for name, kind in zip(names, kinds, strict=True)]
     groups = {kind: (g, k) for g, group in enumerate(PREFERRED_GROUPS) for k, kind in enumerate(group)}
@@ -145,9 +145,9 @@ def _preferred(names: tuple[str, ...]) -> list[int]:
 
 
 def independent_columns(W: Array, order: list[int]) -> list[int]:
-    """The columns that are no combination of those before them in the given order, sorted.
+    """Return the columns that are no combination of those before them in the order, sorted.
 
-    Orthogonalised one by one, and twice, which is enough.
+    Gram-Schmidt orthogonalises each column twice, which is enough.
     """
     Q = np.empty((len(W), 0))
     lengths = np.linalg.norm(W, axis=0)
@@ -159,8 +159,8 @@ def independent_columns(W: Array, order: list[int]) -> list[int]:
         rest = W[:, k] / length
         for _ in range(2):
             rest = rest - Q @ (Q.T @ rest)
-        left = np.linalg.norm(rest)
-        if left > QR_TOLERANCE:
+        residual = np.linalg.norm(rest)
+        if residual > QR_TOLERANCE:
             kept.append(k)
-            Q = np.column_stack([Q, rest / left])
+            Q = np.column_stack([Q, rest / residual])
     return sorted(kept)

@@ -1,15 +1,15 @@
-"""Motions that show every parameter: finite Fourier series with a small condition number of the base regressor.
+"""Motions that excite every base parameter: finite Fourier series with a well conditioned base regressor.
 
 J. Swevers, C. Ganseman, D. B. Tukel, J. De Schutter, H. Van Brussel, 'Optimal robot excitation and identification',
 IEEE Trans. Robotics and Automation 13 (1997). Each joint moves by
 
     q = centre + sum over k of  sine_k sin(k w t) + cosine_k cos(k w t)
 
-periodic, so that periods can be averaged, and with known derivatives. Two combinations of the coefficients vanish: the
-motion starts and ends every period at rest and without acceleration.
+The motion is periodic, so that periods can be averaged, and its derivatives are known. Two combinations of the
+coefficients vanish, so that every period starts and ends at rest and without acceleration.
 
-A shape is made as large as the limits allow, and laid where its centre parameter says between them: so no constraint is
-left, and what remains is minimised by L-BFGS.
+Each shape is scaled to the limits and placed between them by its centre parameter. So the problem has no constraints,
+and L-BFGS minimises the condition number.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from armwright.robot import Robot
 from armwright.trajectory.argument_checks import numbers, one_per_joint, positive, seconds
 from armwright.trajectory.motion_base import OneFormula, Traced
 
-COEFFICIENT_STEP = 1e-5  # of the differences, for coefficients of size one
-PEAK_SAMPLES = 4001  # samples in which the peaks of the final motion are looked for
+COEFFICIENT_STEP = 1e-5  # of finite differences, for coefficients of size one
+PEAK_SAMPLES = 4001  # samples used to find the peaks of the final motion
 LIMIT_MARGIN = 1 - 1e-9  # for rounding
-UNOBSERVABLE_CONDITION = 1e12  # stands for the condition number of a motion that does not show everything
+UNOBSERVABLE_CONDITION = 1e12  # beyond it a motion counts as rank deficient
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +75,7 @@ class Fourier(OneFormula):
 
 @dataclass(frozen=True)
 class ExcitationLimits:
-    """Lowest and highest position, and the largest speed and acceleration of every joint, each (n,)."""
+    """The lowest and highest position, and the largest speed and acceleration, of every joint, each (n,)."""
 
     low: Array
     high: Array
@@ -86,8 +86,9 @@ class ExcitationLimits:
 def excitation_limits(
     robot: Robot, position: ArrayLike | None, velocity: ArrayLike, acceleration: ArrayLike, margin: float
 ) -> ExcitationLimits:
+    """Return the limits of a motion; raise `InputError` for a bad margin or a joint that cannot move."""
     if isinstance(margin, bool) or not isinstance(margin, Real) or not 0 <= margin < 0.5:
-        raise InputError(f"margin = {margin!r}: expected a part of a joint's range, from 0 to below 0.5")
+        raise InputError(f"margin = {margin!r}: expected a part of a joint's range, at least 0 and below 0.5")
     low, high = _positions(robot, position, float(margin))
     for joint, a, b in zip(robot.joints, low, high, strict=True):
         if not a < b:
@@ -101,19 +102,19 @@ def excitation_limits(
 
 
 def _positions(robot: Robot, position: ArrayLike | None, margin: float) -> Array:
-    """Lowest and highest position of every joint, (2, n): as given, or the robot's, some reach where it has none.
+    """Return the lowest and highest position of every joint, (2, n): `position`, or the limits of the robot.
 
-    Of the robot's own range a part is left at either end: a real arm overshoots.
+    A joint without limits gets a default range. The robot's range is reduced by the margin at both ends.
     """
     if position is None:
         limits = np.array([joint.limits or (-math.inf, math.inf) for joint in robot.joints]).T
         reach = np.where([joint.prismatic for joint in robot.joints], 0.5, np.pi)
         low, high = np.where(np.isfinite(limits), limits, np.stack([-reach, reach]))
         return np.stack([low + margin * (high - low), high - margin * (high - low)])
-    given = numbers("position", position, "lowest and highest position of every joint")
-    if given.shape not in ((2,), (2, robot.n)):
-        raise InputError(f"position has shape {given.shape}; expected (2, {robot.n}): the lowest, then the highest")
-    return np.broadcast_to(given.reshape(2, -1), (2, robot.n)).copy()
+    limits = numbers("position", position, "lowest and highest position of every joint")
+    if limits.shape not in ((2,), (2, robot.n)):
+        raise InputError(f"position has shape {limits.shape}; expected (2, {robot.n}): the lowest, then the highest")
+    return np.broadcast_to(limits.reshape(2, -1), (2, robot.n)).copy()
 
 
 def _above_zero(name: str, value: ArrayLike, n: int, expected: str) -> Array:
@@ -133,10 +134,10 @@ def condition(
     rotors: bool = True,
     noise: ArrayLike | None = None,
 ) -> float:
-    """The condition number of the weighted base regressor along states (k, n): how well a motion shows the parameters.
+    """Return the condition number of the weighted base regressor along states (k, n): small if a motion excites well.
 
-    Rows are divided by the noise of their joint (see `excitation`), and columns brought to unit length, so that it does
-    not depend on units. It is 1 at best, and infinite where something does not show.
+    Rows are divided by the noise of their joint (see `excitation`) and columns scaled to unit length, so that units do
+    not matter. The best value is 1; it is infinite if the motion does not excite some base parameter.
     """
     base = base_parameters(robot, friction, rotors)
     W = base.columns(regressor(robot, q, qd, qdd)) / _noise(robot, noise)[:, None]
@@ -149,7 +150,7 @@ def condition(
 
 
 def _noise(robot: Robot, noise: ArrayLike | None) -> Array:
-    """What rows are divided by: as given, or the torque of every joint over random states (one if it needs none)."""
+    """Return the divisors of the rows (n,): `noise`, or the rms torque of each joint over random states."""
     if noise is None:
         tau = regressor(robot, *random_states(robot, 200)) @ parameters(robot)
         typical: Array = np.sqrt((tau**2).mean(axis=0))
@@ -159,7 +160,7 @@ def _noise(robot: Robot, noise: ArrayLike | None) -> Array:
 
 
 def _spectrum(W: Array) -> tuple[Array, Array, Array]:
-    """The lengths of the columns, and the eigenvalues and eigenvectors of W^T W once they have unit length."""
+    """Return the lengths of the columns, and the eigenvalues and eigenvectors of W^T W with columns of unit length."""
     lengths = np.linalg.norm(W, axis=0)
     lengths = np.where(lengths > 0, lengths, 1.0)
     unit = W / lengths
@@ -169,7 +170,7 @@ def _spectrum(W: Array) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True)
 class ExcitationSearch:
-    """What the optimiser asks for: shapes as coefficients x (..., n, 2 (harmonics - 1) + 1)."""
+    """The objective of the optimiser, a function of shapes: coefficients x (..., n, 2 (harmonics - 1) + 1)."""
 
     robot: Robot
     base: BaseParameters
@@ -185,9 +186,9 @@ class ExcitationSearch:
 
     @cached_property
     def _free(self) -> tuple[Array, Array]:
-        """From free coefficients to amplitudes that start at rest: sum k sine_k = 0 and sum k^2 cosine_k = 0.
+        """The matrices from free coefficients to amplitudes with sum k sine_k = 0 and sum k^2 cosine_k = 0.
 
-        Amplitudes fall with k, so that all harmonics have a like part in the speed.
+        So the motion starts at rest. Amplitudes fall with k, so that all harmonics contribute equally to the speed.
         """
         from scipy.linalg import null_space  # noqa: PLC0415
 
@@ -195,62 +196,63 @@ class ExcitationSearch:
         return null_space(np.ones((1, self.harmonics))) / k[:, None], null_space(k[None, :]) / k[:, None]
 
     def coefficients(self, x: Array, t: Array, gap: float = 0.0) -> tuple[Array, Array, Array]:
-        """centre (..., n), sine and cosine (..., n, harmonics): as large as the limits allow at the times t.
+        """Return centre (..., n), sine and cosine (..., n, harmonics), scaled to the limits at the times t.
 
-        With the `gap` between two times, also between them: a peak that is at most gap / 2 from one of them is at most
-        gap^2 / 8 times the largest second derivative above it.
+        With the `gap` between two times the limits hold between them too: a peak exceeds the nearest sample by at most
+        gap^2 / 8 times the largest second derivative.
         """
         free = self.harmonics - 1
         sine, cosine = x[..., :free] @ self._free[0].T, x[..., free:-1] @ self._free[1].T
         q, qd, qdd = self._motion(np.zeros(x.shape[:-1]), sine, cosine, t)
         rates = self.w * np.arange(1, self.harmonics + 1)
-        hidden = [np.hypot(sine, cosine) @ rates ** (order + 2) * gap**2 / 8 for order in range(3)]
-        lowest, highest = q.min(-2) - hidden[0], q.max(-2) + hidden[0]
-        room = self.limits.high - self.limits.low
-        needs = [(highest - lowest) / room]
-        for rate, more, most in ((qd, hidden[1], self.limits.velocity), (qdd, hidden[2], self.limits.acceleration)):
-            needs.append((np.abs(rate).max(-2) + more) / most)
-        scale = LIMIT_MARGIN / np.maximum(np.max(needs, axis=0), 1e-300)
-        left = room - scale * (highest - lowest)
-        centre = self.limits.low - scale * lowest + left * (0.5 + 0.5 * np.sin(x[..., -1]))
+        overshoot = [np.hypot(sine, cosine) @ rates ** (order + 2) * gap**2 / 8 for order in range(3)]
+        lowest, highest = q.min(-2) - overshoot[0], q.max(-2) + overshoot[0]
+        width = self.limits.high - self.limits.low
+        ratios = [(highest - lowest) / width]
+        maxima = (self.limits.velocity, self.limits.acceleration)
+        for rate, excess, maximum in zip((qd, qdd), overshoot[1:], maxima, strict=True):
+            ratios.append((np.abs(rate).max(-2) + excess) / maximum)
+        scale = LIMIT_MARGIN / np.maximum(np.max(ratios, axis=0), 1e-300)
+        play = width - scale * (highest - lowest)
+        centre = self.limits.low - scale * lowest + play * (0.5 + 0.5 * np.sin(x[..., -1]))
         return centre, sine * scale[..., None], cosine * scale[..., None]
 
     def _motion(self, centre: Array, sine: Array, cosine: Array, t: Array) -> tuple[Array, Array, Array]:
-        """q, qd, qdd of shape (..., times, n)."""
+        """Return q, qd, qdd of shape (..., times, n)."""
         rates = self.w * np.arange(1, self.harmonics + 1)
         s, c = np.sin(t[:, None] * rates), np.cos(t[:, None] * rates)
-        made = (
+        parts = (
             sine @ s.T + cosine @ c.T + centre[..., None],
             sine @ (c * rates).T - cosine @ (s * rates).T,
             -(sine @ (s * rates**2).T) - cosine @ (c * rates**2).T,
         )
-        q, qd, qdd = (np.ascontiguousarray(np.swapaxes(part, -1, -2)) for part in made)
+        q, qd, qdd = (np.ascontiguousarray(np.swapaxes(part, -1, -2)) for part in parts)
         return q, qd, qdd
 
     @cached_property
     def _times(self) -> Array:
-        """Samples of a period; its ends, at rest, are left out."""
+        """The sampling times of a period, without its ends, which are at rest."""
         return 2 * np.pi / self.w * (np.arange(self.samples) + 0.5) / self.samples
 
     def _weighted(self, x: Array) -> Array:
-        """The base regressors of a batch of shapes, (shapes, rows, columns), every row in units of its noise."""
+        """Return the base regressors (shapes, rows, columns) of a batch of shapes, each row divided by its noise."""
         Y = regressor(self.robot, *self._motion(*self.coefficients(x, self._times), self._times))
         W = self.base.columns(Y) / self.weights[:, None]
         return W.reshape(len(x), -1, W.shape[-1])
 
     def conditions(self, x: Array) -> Array:
-        """The logarithms of the condition numbers of a batch of shapes.
+        """Return the logarithms of the condition numbers of a batch of shapes.
 
-        By the eigenvalues of W^T W, which is quick and loses nothing that matters below 1e7.
+        They come from the eigenvalues of W^T W, which is fast and accurate enough below 1e7.
         """
         values = [_spectrum(W)[1] for W in self._weighted(x)]
         return np.array([0.5 * np.log(v[-1] / max(v[0], v[-1] / UNOBSERVABLE_CONDITION)) for v in values])
 
     def value_and_slope(self, flat: Array) -> tuple[float, Array]:
-        """The same of one shape, with its derivatives by the coefficients.
+        """Return the logarithm of the condition number of one shape, and its derivatives by the coefficients.
 
-        W changes by differences, its extreme eigenvalues by perturbation: with W^T W v = d v for columns of unit
-        length, the change of d is 2 (W v) (dW v), less what comes of bringing the columns to unit length again.
+        dW comes from finite differences, the extreme eigenvalues from perturbation theory: with W^T W v = d v for
+        columns of unit length, the change of d is 2 (W v) (dW v), less the effect of rescaling the columns.
         """
         steps = np.concatenate([np.zeros((1, flat.size)), COEFFICIENT_STEP * np.eye(flat.size)])
         W, *others = self._weighted((flat + steps).reshape(-1, *self.unknowns))
@@ -265,6 +267,7 @@ class ExcitationSearch:
         return float(0.5 * np.log(ends[1] / ends[0])), 0.5 * (high - low)
 
     def trajectory(self, x: Array, periods: int) -> Fourier:
+        """Return the motion of a shape x over some periods."""
         period = 2 * np.pi / self.w
         centre, sine, cosine = self.coefficients(x, np.linspace(0, period, PEAK_SAMPLES), period / (PEAK_SAMPLES - 1))
         a, b = (tuple(map(tuple, part.tolist())) for part in (sine, cosine))
@@ -289,71 +292,71 @@ def excitation(
     budget: float = 60.0,
     seed: int = 0,
 ) -> Fourier:
-    """A motion that shows the base parameters of a robot, from rest to rest, within limits.
+    """Return a motion that excites the base parameters of a robot, from rest to rest, within limits.
 
-    period, harmonics       seconds of one period, and how many multiples of its frequency there are
-    velocity, acceleration  the largest allowed, one number or one per joint; no joint is faster than its max_velocity
-    position                (lowest, highest); by default the robot's limits, a turn or a metre in all where it has none
-    margin                  the part of such a range left free at either end, and of max_velocity: a real arm overshoots
-    friction, rotors        whether these are to be identified too
-    noise                   of the measured torque, per joint; by default in proportion to the torque a joint needs
-    starts, iterations      random shapes to choose from, and steps of the optimiser from the best of them
-    budget                  seconds after which the best so far is taken. The same seed gives the same motion, unless
-                            the budget runs out first
+    period, harmonics       seconds of one period, and the number of multiples of its frequency
+    velocity, acceleration  the largest allowed, one number or one per joint; max_velocity limits it too
+    position                (lowest, highest); by default the robot's limits, or without limits a turn or a metre
+    margin                  the part of that range left free at each end, and of max_velocity: a real arm overshoots
+    friction, rotors        whether to identify these too
+    noise                   of the measured torque, per joint; by default in proportion to the torque of the joint
+    starts, iterations      number of random shapes, and of optimiser steps from the best of them
+    budget                  seconds after which the best motion so far is returned. The same seed gives the same
+                            motion, unless the budget runs out first
 
-    Only joints are looked at: whether the arm hits itself or the floor on the way is for you to see.
+    Only joint limits are checked. Collisions of the arm with itself or the floor are not.
     """
     w = 2 * np.pi / seconds(period)
-    least = {"harmonics": 2, "periods": 1, "starts": 1, "seed": 0}
-    for (name, smallest), number in zip(least.items(), (harmonics, periods, starts, seed), strict=True):
+    minima = {"harmonics": 2, "periods": 1, "starts": 1, "seed": 0}
+    for (name, smallest), number in zip(minima.items(), (harmonics, periods, starts, seed), strict=True):
         whole_number(name, number, smallest)
     _check_series(robot)
     base = base_parameters(robot, friction, rotors)
     bounds = excitation_limits(robot, position, velocity, acceleration, margin)
-    rows = math.ceil(2 * len(base) / robot.n)  # for every column, twice
+    rows = math.ceil(2 * len(base) / robot.n)  # two equations for each column
     search = ExcitationSearch(robot, base, bounds, harmonics, w, _noise(robot, noise), max(12 * harmonics, rows))
-    best = _searched(search, starts, iterations, positive("budget", budget, "seconds"), seed)
+    best = _best_shape(search, starts, iterations, positive("budget", budget, "seconds"), seed)
     return search.trajectory(best, periods)
 
 
 def _check_series(robot: Robot) -> None:
-    """Every coordinate is to be the integral of its velocity."""
+    """Raise `InputError` for joints whose coordinates are not integrals of their velocities."""
     if robot.balls:
         names = ", ".join(f"{robot.rows[ball.joint].name.rpartition('.')[0]} ({ball.kind})" for ball in robot.balls)
         raise InputError(
-            f"excitation moves each joint by a series of its own, and {robot.name} has {names}; hold such joints, or "
-            "measure along a motion of your own: condition() tells how well it shows the parameters"
+            f"excitation needs joints with one coordinate, and {robot.name} has {names}; hold such joints, or "
+            "measure along another motion and check it with condition()"
         )
 
 
-def _searched(search: ExcitationSearch, starts: int, iterations: int, budget: float, seed: int) -> Array:
-    """The best of random shapes, improved."""
+def _best_shape(search: ExcitationSearch, starts: int, iterations: int, budget: float, seed: int) -> Array:
+    """Return the best of random shapes, improved by L-BFGS."""
     from scipy.optimize import minimize  # noqa: PLC0415
 
     rng = np.random.default_rng(seed)
     end = time.perf_counter() + budget
     shapes = rng.normal(size=(starts, *search.unknowns))
-    found = np.concatenate([search.conditions(shape[None]) for shape in shapes])
-    best, least = shapes[np.argmin(found)].ravel(), float(found.min())
+    conditions = np.concatenate([search.conditions(shape[None]) for shape in shapes])
+    best, lowest = shapes[np.argmin(conditions)].ravel(), float(conditions.min())
 
-    def evaluated(flat: Array) -> tuple[float, Array]:
-        nonlocal best, least
+    def objective(flat: Array) -> tuple[float, Array]:
+        nonlocal best, lowest
         value, slope = search.value_and_slope(flat)
-        if value < least:
-            best, least = flat.copy(), value
+        if value < lowest:
+            best, lowest = flat.copy(), value
         return value, slope
 
-    tell, steps = progress_callback(), itertools.count(1)
+    show_progress, steps = progress_callback(), itertools.count(1)
 
-    def out_of_time(intermediate_result: Any) -> None:
-        left = end - time.perf_counter()
-        if tell is not None:
-            tell(max(min(next(steps) / iterations, 1.0), 1 - max(left, 0.0) / budget))
-        if left < 0:
+    def stop_at_budget(intermediate_result: Any) -> None:
+        remaining = end - time.perf_counter()
+        if show_progress is not None:
+            show_progress(max(min(next(steps) / iterations, 1.0), 1 - max(remaining, 0.0) / budget))
+        if remaining < 0:
             raise StopIteration
 
     if iterations > 0:
         options = {"maxiter": iterations, "maxfun": 2 * iterations}
-        minimize(evaluated, best, jac=True, method="L-BFGS-B", options=options, callback=out_of_time)
-    found_best: Array = best.reshape(search.unknowns)
-    return found_best
+        minimize(objective, best, jac=True, method="L-BFGS-B", options=options, callback=stop_at_budget)
+    shape: Array = best.reshape(search.unknowns)
+    return shape

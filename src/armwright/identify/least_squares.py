@@ -1,11 +1,11 @@
 """Base parameters from measured torques by weighted least squares, and the robot that has them.
 
 M. Gautier, 'Dynamic identification of robots with power model', IEEE Int. Conf. Robotics and Automation (1997); W.
-Khalil, E. Dombre (2002), 12.5. The torques of all joints are stacked, each joint divided by the standard deviation of
-its own residual, which is found in the same go: first all joints weigh alike, then by what that leaves.
+Khalil, E. Dombre (2002), 12.5. The torques of all joints are stacked, those of each joint divided by the standard
+deviation of its residual. The first round weights all joints equally, the later ones by the residuals before.
 
-A file of a million rows need not fit into memory as a regressor: of every joint only the triangular factor of its rows
-is kept, from which weights, residuals and covariances all follow.
+The regressor of a million rows need not fit into memory. Only the triangular factor of each joint's rows is kept;
+weights, residuals and covariances follow from it.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from armwright.pages.report.plot import write
 from armwright.robot import Robot
 
 STATES_PER_CHUNK = 2048  # states whose regressor is in memory at a time
-WEIGHTING_ROUNDS = 4  # of weighting
+WEIGHTING_ROUNDS = 4
 RANK_TOLERANCE = 1e-10
-"""Singular values of columns of unit length, relative to the largest, below which a motion does not show something."""
+"""The relative singular value, for columns of unit length, below which a motion does not excite some parameter."""
 
 MISFIT_ALLOWANCE = 0.5
-"""Standard deviations by which each base parameter may fit worse than the best bodies do, so that all stay near to the
-robot as it was described: else bodies go far to meet what is noise (a Panda's second link from 0.65 to 24 kg)."""
+"""Standard deviations by which each base parameter may fit worse than with the best bodies. This keeps bodies near the
+prior; else they move far to fit noise (a Panda's second link from 0.65 to 24 kg)."""
 
 STANDSTILL_SPEED = 0.02
-MAX_LISTED_PARAMETERS = 12  # parameters that a message lists
+MAX_LISTED_PARAMETERS = 12  # in a message
 
 
 @dataclass(frozen=True)
 class Residual:
-    """What the model leaves of one joint's torque.
+    """The residual torque of one joint.
 
     rms          of the residual, N m or N
     relative     to the rms of the torque
-    correlation  of neighbouring samples: near 0 for noise. Near 1 something is left that the model does not have,
-                 and the standard deviations are too small
+    correlation  of neighbouring samples: near 0 for noise. Near 1 the model lacks some effect, and the standard
+                 deviations are too small
     """
 
     joint: str
@@ -61,14 +61,14 @@ class Residual:
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What was found. Base parameters are in the order of `base`.
+    """An identified robot. Base parameters are in the order of `base`.
 
     values, deviations  the base parameters (b,) and their standard deviations
     covariance          (b, b)
-    noise               the standard deviation of the torque of each joint that is not explained (n,)
+    noise               the standard deviation of each joint's residual torque (n,)
     condition           of the weighted base regressor, its columns of unit length
     tau                 the torques of the model with these values (k, n)
-    used                which torques were used (k, n): with friction, those of a joint that stands still are not
+    used                which torques were used (k, n): with friction, not those of a joint at rest
     """
 
     prior: Robot
@@ -97,44 +97,45 @@ class Identification:
 
     @property
     def rows(self) -> list[tuple[str, float, float, str]]:
-        """Of every base parameter: name, value, standard deviation, and what it is the sum of."""
+        """The name, value, standard deviation and sum of every base parameter."""
         parts = (self.base.names, self.values.tolist(), self.deviations.tolist(), self.base.expressions)
         return list(zip(*parts, strict=True))
 
     @cached_property
     def residuals(self) -> tuple[Residual, ...]:
+        """The residual torque of each joint."""
         return residuals(self.prior, self.data, self.tau, self.used)
 
     @cached_property
     def parameters(self) -> Array:
-        """All parameters (parameters,), such as bodies can have: nearest to the measured base parameters."""
-        return _full(self)
+        """All parameters (parameters,), physically consistent and nearest to the measured base parameters."""
+        return _consistent_parameters(self)
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with these parameters, its hand empty: what it held is a part of the link that held it."""
+        """The robot with these parameters and no payload: the payload is a part of the link that carried it."""
         return with_parameters(self.prior, self.parameters)
 
     @property
     def departure(self) -> Array:
-        """How many standard deviations the base parameters of `robot` are from those measured, (b,).
+        """The distance from the measured base parameters to those of `robot`, in standard deviations (b,).
 
-        More than a few: the measured ones fit no bodies, because of noise or something the model does not have.
+        If it is more than a few, no bodies have the measured ones, because of noise or an effect the model lacks.
         """
-        found: Array = (self.base.values(self.parameters) - self.values) / self.deviations
-        return found
+        difference: Array = self.base.values(self.parameters) - self.values
+        return difference / self.deviations
 
     def validate(self, data: Any, cutoff: float | None = None) -> Validation:
-        """Return what these parameters leave of the torques of data that did not go into them.
+        """Return the residuals of these parameters on data that were not used in the fit.
 
-        `data` and `cutoff` are as for `estimate`: another motion of the same robot, holding the same.
+        `data` and `cutoff` are as for `estimate`: another motion of the same robot with the same payload.
         """
         robot, others = self.prior, _measured(self.prior, data, cutoff)
         check_other_data(self.data, others)
         known, used = _known(robot, self.estimated), moving(others, "viscous" in self.estimated, STANDSTILL_SPEED)
         if not used.any(axis=0).all():
             raise InputError(
-                f"of {robot.name} some joint rests in the data to validate with; expected one that moves all"
+                f"some joint of {robot.name} rests in the validation data; expected a motion of all joints"
             )
         tau, before = np.empty((2, *others.tau.shape))
         for part, Y in _chunks(robot, others):
@@ -143,22 +144,22 @@ class Identification:
         return Validation(others, tau, here, self.residuals, described)
 
     def to_html(self, path: str | Path, validation: Validation | None = None) -> Path:
-        """One page: parameters, residuals and curves of every joint; with those of a validation, if there is one."""
+        """Write a page with the parameters, and the residuals and curves of every joint; return its path."""
         return write(path, page(self, validation))
 
 
 def residuals(robot: Robot, data: Measurement, tau: Array, used: Array | None = None) -> tuple[Residual, ...]:
-    """What a model's torques leave of those measured."""
-    made = []
+    """Return the residual of each joint, for torques `tau` (k, n) of a model; `used` (k, n) selects rows."""
+    result = []
     for i, joint in enumerate(robot.joints):
-        chosen = slice(None) if used is None else used[:, i]
-        measured = data.tau[chosen, i]
-        left = measured - tau[chosen, i]
-        rms, size = (float(np.sqrt(np.mean(x * x))) for x in (left, measured))
-        power = float(left @ left)
-        correlation = float(left[1:] @ left[:-1]) / power if power else 0.0
-        made.append(Residual(joint.name, rms, rms / size if size else 0.0, correlation))
-    return tuple(made)
+        rows = slice(None) if used is None else used[:, i]
+        measured = data.tau[rows, i]
+        error = measured - tau[rows, i]
+        rms, size = (float(np.sqrt(np.mean(x * x))) for x in (error, measured))
+        power = float(error @ error)
+        correlation = float(error[1:] @ error[:-1]) / power if power else 0.0
+        result.append(Residual(joint.name, rms, rms / size if size else 0.0, correlation))
+    return tuple(result)
 
 
 def estimate(
@@ -170,14 +171,14 @@ def estimate(
     standstill: float = STANDSTILL_SPEED,
     cutoff: float | None = None,
 ) -> Identification:
-    """Base parameters from measured torques; `.robot` is a robot that has them.
+    """Return the base parameters that fit measured torques; `.robot` is a robot that has them.
 
     data        a Measurement, a Run, or the path of a .csv or .parquet file
-    friction    whether to estimate the friction of the joints; if not, that of the robot is taken as known
+    friction    whether to estimate joint friction; if not, the friction of the robot counts as known
     rotors      the same for rotor inertias
-    standstill  with friction: the torque of a joint slower than this part of its top speed is not used, as it may
+    standstill  with friction: torques of a joint slower than this part of its top speed are not used, as it may
                 stick and the sign of a small velocity is mostly noise
-    cutoff      Hz, of the filter where derivatives are not in the data (`measurement`)
+    cutoff      Hz, of the filter for derivatives that are not in the data (`measurement`)
     """
     measured = _measured(robot, data, cutoff)
     base = base_parameters(robot, friction, rotors)
@@ -185,9 +186,9 @@ def estimate(
     _check_count(used, len(base), robot)
     estimated = (*(("viscous", "coulomb") if friction else ()), *(("armature",) if rotors else ()))
     known = _known(robot, estimated)
-    factors, given = _factors(robot, measured, base, known, used)
-    fit = _fitted(factors, used.sum(axis=0), base)
-    tau = given + np.concatenate([base.columns(Y) @ fit.values for _, Y in _chunks(robot, measured)])
+    factors, known_torques = _factors(robot, measured, base, known, used)
+    fit = _weighted_fit(factors, used.sum(axis=0), base)
+    tau = known_torques + np.concatenate([base.columns(Y) @ fit.values for _, Y in _chunks(robot, measured)])
     return Identification(
         prior=robot,
         data=measured,
@@ -204,7 +205,7 @@ def estimate(
 
 
 def _known(robot: Robot, estimated: Sequence[str]) -> Array:
-    """The parameters that are taken as described: of joints, those kinds that are not estimated."""
+    """Return the parameters with zeros in place of the estimated ones."""
     known: Array = parameters(robot)
     known[: LINK_SIZE * len(robot.links)] = 0
     for kind in estimated:
@@ -225,22 +226,22 @@ def _measured(robot: Robot, data: Any, cutoff: float | None) -> Measurement:
     if measured.n != robot.n:
         raise InputError(f"the data are of {measured.n} joints and {robot.name} has {robot.n}: another robot's data?")
     if (places := measured.q.shape[1]) != robot.nq:
-        raise InputError(f"q has {places} entries and that of {robot.name} has {robot.nq}: another robot's data?")
+        raise InputError(f"q has {places} entries and {robot.name} needs {robot.nq}: another robot's data?")
     return measured
 
 
 def _check_count(used: Array, unknowns: int, robot: Robot) -> None:
     equations = int(used.sum())
-    least = -(-unknowns // robot.n) + 1
+    min_rows = -(-unknowns // robot.n) + 1
     if equations <= unknowns or not used.any(axis=0).all():
         raise InputError(
             f"{len(used)} rows give {equations} equations for the {unknowns} base parameters of {robot.name}; expected "
-            f"at least {least} rows, and hundreds to average the noise"
+            f"at least {min_rows} rows, and hundreds to average the noise"
         )
 
 
 def _chunks(robot: Robot, data: Measurement) -> Iterator[tuple[slice, Array]]:
-    """The regressor of a part of the states at a time."""
+    """Yield the regressor of chunks of the states."""
     for start in range(0, len(data), STATES_PER_CHUNK):
         part = slice(start, start + STATES_PER_CHUNK)
         yield part, regressor(robot, data.q[part], data.qd[part], data.qdd[part])
@@ -249,17 +250,17 @@ def _chunks(robot: Robot, data: Measurement) -> Iterator[tuple[slice, Array]]:
 def _factors(
     robot: Robot, data: Measurement, base: BaseParameters, known: Array, used: Array
 ) -> tuple[list[Array], Array]:
-    """The triangular factor of [base regressor, torque] of every joint, and the torques of the known parameters."""
+    """Return the triangular factor of [base regressor, torque] of every joint, and the torques of known parameters."""
     factors: list[Array] = [np.empty((0, len(base) + 1)) for _ in range(robot.n)]
-    given = np.empty(data.tau.shape)
+    known_torques = np.empty(data.tau.shape)
     for part, Y in _chunks(robot, data):
-        given[part] = Y @ known + spring_torques(robot, data.q[part])
-        torque = data.tau[part] - given[part]
+        known_torques[part] = Y @ known + spring_torques(robot, data.q[part])
+        torque = data.tau[part] - known_torques[part]
         W = base.columns(Y)
         for i in range(robot.n):
             rows = np.column_stack([W[:, i], torque[:, i]])[used[part, i]]
             factors[i] = _triangular(np.concatenate([factors[i], rows]))
-    return factors, given
+    return factors, known_torques
 
 
 def _triangular(rows: Array) -> Array:
@@ -269,38 +270,40 @@ def _triangular(rows: Array) -> Array:
 
 @dataclass(frozen=True)
 class LeastSquaresFit:
+    """Base parameters (b,), their covariance (b, b), the noise of each joint (n,), and the condition number."""
+
     values: Array
     covariance: Array
     noise: Array
     condition: float
 
 
-def _fitted(factors: list[Array], counts: Array, base: BaseParameters) -> LeastSquaresFit:
-    """Weighted least squares; the weights follow from what the round before left of every joint."""
+def _weighted_fit(factors: list[Array], counts: Array, base: BaseParameters) -> LeastSquaresFit:
+    """Solve the weighted least-squares problem; each round takes its weights from the residuals of the last."""
     sizes = np.array([np.linalg.norm(R[:, -1]) for R in factors]) / np.sqrt(counts)
-    least = np.maximum(1e-12 * sizes, 1e-300)  # data without noise would weigh infinitely much
+    min_noise = np.maximum(1e-12 * sizes, 1e-300)  # data without noise would have infinite weights
     noise = np.full(len(factors), max(float(sizes.max()), 1e-300))
     for _ in range(WEIGHTING_ROUNDS):
         stacked = np.concatenate([R / sigma for R, sigma in zip(factors, noise, strict=True)])
         W, y = stacked[:, :-1], stacked[:, -1]
         lengths = np.linalg.norm(W, axis=0)
-        still = lengths <= RANK_TOLERANCE * max(float(lengths.max()), 1e-300)
-        Q, R = np.linalg.qr(W / np.where(still, np.inf, lengths))
-        singular = _seen(R, base)
+        vanishing = lengths <= RANK_TOLERANCE * max(float(lengths.max()), 1e-300)
+        Q, R = np.linalg.qr(W / np.where(vanishing, np.inf, lengths))
+        singular = _singular_values(R, base)
         values = np.linalg.solve(R, Q.T @ y) / lengths
         shares = np.split(np.sum(Q * Q, axis=1), np.cumsum([len(f) for f in factors])[:-1])
         for i, F in enumerate(factors):
-            left = np.linalg.norm(F[:, -1] - F[:, :-1] @ values)
-            freedom = max(counts[i] - shares[i].sum(), 1.0)  # rows, less the parameters they went into
-            noise[i] = max(left / np.sqrt(freedom), least[i])
+            residual = np.linalg.norm(F[:, -1] - F[:, :-1] @ values)
+            freedom = max(counts[i] - shares[i].sum(), 1.0)  # rows less the parameters they determine
+            noise[i] = max(residual / np.sqrt(freedom), min_noise[i])
     inverse = np.linalg.inv(R) / lengths[:, None]
     return LeastSquaresFit(values, inverse @ inverse.T, noise, float(singular[0] / singular[-1]))
 
 
-def _seen(R: Array, base: BaseParameters) -> Array:
-    """The singular values of a regressor with columns of unit length, by its triangular factor.
+def _singular_values(R: Array, base: BaseParameters) -> Array:
+    """Return the singular values of a regressor with columns of unit length, from its triangular factor.
 
-    A motion that leaves base parameters unseen, or some that cannot be told apart, is told with their names.
+    Raise `InputError` with the names of base parameters that the motion does not determine.
     """
     _, singular, directions = np.linalg.svd(R)
     singular = np.append(singular, np.zeros(len(base) - len(singular)))
@@ -312,27 +315,27 @@ def _seen(R: Array, base: BaseParameters) -> Array:
         f" and {len(names) - MAX_LISTED_PARAMETERS} more" if len(names) > MAX_LISTED_PARAMETERS else ""
     )
     raise InputError(
-        f"the motion does not show {len(lost)} of the {len(base)} base parameters: {listed} cannot be seen or told "
-        "apart; move every joint, alone and with others (armwright.identify.excitation finds such a motion)"
+        f"the motion does not show {len(lost)} of the {len(base)} base parameters: {listed} cannot be determined; "
+        "move every joint, alone and with others (armwright.identify.excitation finds such a motion)"
     )
 
 
-def _full(found: Identification) -> Array:
-    """All parameters, such as bodies can have. Rotors that were not seen and were not there before stay away."""
-    n, base = len(found.prior.links), found.base
-    before = parameters(found.prior)
+def _consistent_parameters(result: Identification) -> Array:
+    """Return physically consistent parameters. Rotor inertias that are neither measured nor in the prior stay zero."""
+    n, base = len(result.prior.links), result.base
+    before = parameters(result.prior)
     links, joints = np.arange(LINK_SIZE * n), np.arange(LINK_SIZE * n, len(before))
     kinds = np.array(JOINT_PARAMETERS * (len(joints) // JOINT_SIZE))
     kept = np.isin(joints, base.kept)
-    free = joints[np.isin(kinds, found.estimated) & (kept | (before[joints] > 0))]
-    spread = dict(zip(base.kept, zip(found.values, found.deviations, strict=True), strict=True))
+    free = joints[np.isin(kinds, result.estimated) & (kept | (before[joints] > 0))]
+    spread = dict(zip(base.kept, zip(result.values, result.deviations, strict=True), strict=True))
     positives = [max(*spread[k], before[k]) if k in spread else before[k] for k in free]
-    weights = np.linalg.inv(np.linalg.cholesky(_scaled(found.covariance, found.deviations)))
-    R = weights / found.deviations
+    weights = np.linalg.inv(np.linalg.cholesky(_correlations(result.covariance, result.deviations)))
+    R = weights / result.deviations
     columns = [*links, *free]
     problem = NearestBodies(
         R @ base.combination[:, columns],
-        R @ found.values,
+        R @ result.values,
         plausible_bodies(before[links].reshape(n, LINK_SIZE)),
         np.array(positives, float),
     )
@@ -341,7 +344,7 @@ def _full(found: Identification) -> Array:
     return full
 
 
-def _scaled(covariance: Array, deviations: Array) -> Array:
-    """The correlations, which are better conditioned."""
+def _correlations(covariance: Array, deviations: Array) -> Array:
+    """Return the correlation matrix, which is better conditioned than the covariance."""
     correlations: Array = covariance / np.outer(deviations, deviations)
     return correlations

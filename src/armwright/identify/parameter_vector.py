@@ -1,15 +1,15 @@
-"""The numbers torque is linear in: ten for each link and three for each joint, named, read from a robot and put back.
+"""The parameters that torque is linear in: ten for each link and three for each joint.
 
 link i    m, mx my mz, Ixx Iyy Izz Ixy Ixz Iyz    mass, first moment, inertia about the link origin, in link frame i
 joint i   viscous, coulomb, armature              tau += viscous qd + coulomb sign(qd) + armature qdd
 
-The vector has the ten of link 1, those of link 2, ..., and after all links the three of joint 1, of joint 2, ..., those
-that follow others among them; a ball, free or planar joint has none. Joints are numbered as `print(robot)` does. What a
-robot holds counts as a part of the link that holds it.
+The vector has the ten of link 1, of link 2, ..., then the three of joint 1, of joint 2, ..., mimic joints included. A
+ball, free or planar joint has none. Joints are numbered as `print(robot)` does. The payload of a robot counts as a part
+of the link that carries it.
 
 The ten as one matrix are the pseudo-inertia (P. Wensing, S. Kim, J.-J. Slotine, 'Linear matrix inequalities for
 physically consistent inertial parameter identification', IEEE Robotics and Automation Letters 3 (2018)): the second
-moments of the mass over (x, y, z, 1), positive definite for every body there can be, and T P T^T in another frame.
+moments of the mass over (x, y, z, 1), positive definite for every possible body, and T P T^T in another frame.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ LINK_SIZE, JOINT_SIZE = len(LINK_PARAMETERS), len(JOINT_PARAMETERS)
 
 
 def parameter_names(robot: Description | int) -> tuple[str, ...]:
-    """Of every parameter of a robot, in order: m1, mx1, ..., Iyz1, m2, ..., viscous1, coulomb1, ...
+    """Return the names of all parameters of a robot, in order: m1, mx1, ..., Iyz1, m2, ..., viscous1, coulomb1, ...
 
-    A number stands for any robot with so many links, each on a joint of one freedom. Joints that follow others count.
+    A number stands for a robot with so many links, each on a joint of one freedom. Mimic joints count.
     """
     if isinstance(robot, Description):
         links, joints = len(robot.links), robot.mechanism().friction_joints
@@ -49,7 +49,7 @@ def parameter_names(robot: Description | int) -> tuple[str, ...]:
 
 
 def parameters(robot: Description) -> Array:
-    """The parameters of a robot as it is described, one for each name, its payload as a part of the link it is on."""
+    """Return the parameters of a robot, in the order of `parameter_names`; the payload counts as a part of its link."""
     if not isinstance(robot, Description):
         raise InputError(f"parameters got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     mechanism = robot.mechanism()
@@ -63,7 +63,7 @@ def parameters(robot: Description) -> Array:
 
 
 def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
-    """The same robot with other parameters, and nothing in its hand: that is a part of the link that held it."""
+    """Return the robot with other parameters and no payload: the payload is a part of the link that carried it."""
     n, friction_joints = len(robot.links), robot.mechanism().friction_joints
     size = LINK_SIZE * n + JOINT_SIZE * len(friction_joints)
     vector = checked_array("values", values, (size,), np.dtype(float), "the parameters of `parameters(robot)`")
@@ -86,18 +86,18 @@ def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
 
 
 def link_of_parameters(name: str, ten: Array) -> LinkModel:
-    """A link by mass, centre of mass and centroidal inertia."""
+    """Return a link from the ten parameters of its body."""
     m, h, about_origin = float(ten[0]), ten[1:4], np.array(tensor(ten[4:]))
     if m == 0 and np.any(h):
-        raise InputError(f"{name} has no mass and a first moment {h.tolist()}: it has no centre of mass")
+        raise InputError(f"{name} has no mass and a first moment {h.tolist()}; expected a mass, or no first moment")
     com = h / m if m else np.zeros(3)
     central = about_origin - m * (com @ com * np.eye(3) - np.outer(com, com))
     return LinkModel(name, m, triple(com), tensor(tensor_entries(central)))
 
 
-def _with_body(link: LinkModel, found: LinkModel) -> LinkModel:
-    """A link with other inertial parameters."""
-    return replace(link, mass=found.mass, com=found.com, inertia=found.inertia)
+def _with_body(link: LinkModel, body: LinkModel) -> LinkModel:
+    """Return a link with the inertial parameters of another."""
+    return replace(link, mass=body.mass, com=body.com, inertia=body.inertia)
 
 
 def _joint(joint: JointModel, three: Array) -> JointModel:
@@ -107,7 +107,7 @@ def _joint(joint: JointModel, three: Array) -> JointModel:
 
 
 def _basis() -> Array:
-    """The pseudo-inertia of a unit of each of the ten parameters, shape (10, 4, 4)."""
+    """Return the pseudo-inertia of a unit of each of the ten parameters, shape (10, 4, 4)."""
     E = np.zeros((LINK_SIZE, 4, 4))
     E[0, 3, 3] = 1
     for k in range(3):
@@ -123,12 +123,12 @@ PSEUDO_INERTIA_BASIS = _basis()
 
 
 def pseudo_inertia(ten: Array) -> Array:
-    """(..., 10) parameters as (..., 4, 4) matrices."""
+    """Return pseudo-inertias (..., 4, 4) from parameters (..., 10)."""
     return np.tensordot(ten, PSEUDO_INERTIA_BASIS, axes=1)
 
 
 def parameters_of_pseudo_inertia(pseudo: Array) -> Array:
-    """(..., 4, 4) pseudo-inertias as (..., 10) parameters."""
+    """Return parameters (..., 10) from pseudo-inertias (..., 4, 4)."""
     second = pseudo[..., :3, :3]
     total = np.trace(second, axis1=-2, axis2=-1)
     diagonal = total[..., None] - np.diagonal(second, axis1=-2, axis2=-1)
@@ -137,8 +137,8 @@ def parameters_of_pseudo_inertia(pseudo: Array) -> Array:
 
 
 def frame_change(transform: Array) -> Array:
-    """The matrix (10, 10) that takes the parameters of a body in one frame to those in another.
+    """Return the matrix (10, 10) from the parameters of a body in one frame to those in another.
 
-    `transform` is the first frame seen from the second.
+    `transform` is the pose of the first frame in the second.
     """
     return parameters_of_pseudo_inertia(transform @ PSEUDO_INERTIA_BASIS @ transform.T).T

@@ -1,7 +1,6 @@
-"""What a robot holds, from the torques it needs: mass, centre of mass and inertia with their standard deviations.
+"""The payload of a robot from measured torques: mass, centre of mass and inertia with their standard deviations.
 
-The torques less those of the robot without payload are linear in the ten parameters of what it holds, in the tool
-frame.
+The torques less those of the robot without payload are linear in the ten parameters of the payload in the tool frame.
 """
 
 from __future__ import annotations
@@ -26,26 +25,26 @@ from armwright.robot import Robot
 
 WEIGHTING_ROUNDS = 5
 DIFFERENCE_STEP = 1e-6  # relative step for the spread of centre of mass and tensor
-MIN_STATES = 8  # states, and twice as many torques as numbers: with fewer the standard deviations are too small
-SIGNIFICANT_DEVIATIONS = 2.0  # standard deviations at least for a number to be different from zero
-EIGENVALUE_ROUNDING = 1e-12  # of the eigenvalues of the correlations: below, it is rounding
+MIN_STATES = 8  # with fewer, or under twice as many torques as parameters, standard deviations are too small
+SIGNIFICANT_DEVIATIONS = 2.0  # standard deviations from which a number differs from zero
+EIGENVALUE_ROUNDING = 1e-12  # relative eigenvalue of the correlations below which there is only rounding
 
 
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
-    """A payload in the tool frame. What the motion did not show is zero, with a standard deviation of nan.
+    """A payload in the tool frame. Parameters that the motion did not show are zero, with standard deviations of nan.
 
     ten, covariance       m, mx my mz, Ixx Iyy Izz Ixy Ixz Iyz about the origin of the tool frame, (10,) and (10, 10)
     mass, com, inertia    as `Robot.with_payload` takes them; `inertia` is about the centre of mass
     *_deviation           their standard deviations
-    noise                 the standard deviation of what is left of each joint's torque (n,)
+    noise                 the standard deviation of each joint's residual torque (n,)
     unseen                the names of parameters that the motion did not show
-    states                how many there were
-    possible              whether a body can have these numbers, as far as their standard deviations tell
-    remark                what is odd about them, or nothing
+    states                their number
+    possible              whether a body can have these parameters, within their standard deviations
+    remark                a sentence if they are suspicious, else ""
     """
 
-    held_by: Robot
+    empty_robot: Robot
     ten: Array
     covariance: Array
     noise: Array
@@ -54,7 +53,7 @@ class PayloadEstimate:
 
     def __str__(self) -> str:
         com = ", ".join(f"{x:.4g} +- {sd:.1g}" for x, sd in zip(self.com, self.com_deviation, strict=True))
-        unseen = f"; not seen: {', '.join(self.unseen)}" if self.unseen else ""
+        unseen = f"; not shown by the motion: {', '.join(self.unseen)}" if self.unseen else ""
         remark = f"; {self.remark}" if self.remark else ""
         return f"{self.mass:.4g} +- {self.mass_deviation:.1g} kg, centre of mass ({com}) m{unseen}{remark}"
 
@@ -64,7 +63,7 @@ class PayloadEstimate:
 
     @cached_property
     def _deviations(self) -> Array:
-        """Of mass, centre of mass and the nine entries of the tensor, to first order."""
+        """The standard deviations of mass, centre of mass and the nine entries of the tensor, to first order."""
         size = np.maximum(np.abs(self.ten), np.sqrt(np.nan_to_num(np.diagonal(self.covariance))))
         steps = DIFFERENCE_STEP * np.where(size > 0, size, 1.0)
         slopes = [(_body_numbers(self.ten + h) - _body_numbers(self.ten - h)) / 2 for h in np.diag(steps)]
@@ -102,7 +101,7 @@ class PayloadEstimate:
         if self.mass < -SIGNIFICANT_DEVIATIONS * self.mass_deviation:
             return (
                 f"a mass of {self.mass:.3g} +- {self.mass_deviation:.1g} kg is that of no body: signs, units, another "
-                "robot, or a model that is off (tau_without= does without it)"
+                "robot, or an inaccurate model (tau_without= needs no model)"
             )
         if not self.mass > SIGNIFICANT_DEVIATIONS * self.mass_deviation:
             return f"{self.mass:.2g} +- {self.mass_deviation:.1g} kg may as well be nothing"
@@ -112,55 +111,55 @@ class PayloadEstimate:
 
     @property
     def possible(self) -> bool:
-        """The true body is some sqrt(count) standard deviations away; they are less sure the fewer states there are."""
+        """The true body is about sqrt(count) standard deviations away; fewer states make these less certain."""
         count = LINK_SIZE - len(self.unseen)
-        most = (count + 4 * math.sqrt(2 * count)) * (1 + MIN_STATES / self.states)
-        return self.mass >= -SIGNIFICANT_DEVIATIONS * self.mass_deviation and self.departure**2 <= most
+        limit = (count + 4 * math.sqrt(2 * count)) * (1 + MIN_STATES / self.states)
+        return self.mass >= -SIGNIFICANT_DEVIATIONS * self.mass_deviation and self.departure**2 <= limit
 
     @property
     def departure(self) -> float:
-        """How many standard deviations all that was measured is from `body`."""
+        """The distance from the measured parameters to those of `body`, in standard deviations."""
         return math.sqrt(2 * self._problem.misfit(self._nearest))
 
     @cached_property
     def _problem(self) -> NearestBodies:
-        """In the directions that were seen: numbers known to rounding only have no say."""
-        seen = np.array([name not in self.unseen for name in LINK_PARAMETERS])
-        deviations = np.sqrt(np.diagonal(self.covariance)[seen])
-        values, vectors = np.linalg.eigh(self.covariance[np.ix_(seen, seen)] / np.outer(deviations, deviations))
+        """The search for the nearest body, over the parameters that the motion showed."""
+        shown = np.array([name not in self.unseen for name in LINK_PARAMETERS])
+        deviations = np.sqrt(np.diagonal(self.covariance)[shown])
+        values, vectors = np.linalg.eigh(self.covariance[np.ix_(shown, shown)] / np.outer(deviations, deviations))
         R = (vectors / np.sqrt(np.maximum(values, EIGENVALUE_ROUNDING * values.max()))).T / deviations
-        known = np.where(seen, self.ten, 0.0)
-        return NearestBodies(R @ np.eye(LINK_SIZE)[seen], R @ known[seen], plausible_bodies(known[None]), np.empty(0))
+        known = np.where(shown, self.ten, 0.0)
+        return NearestBodies(R @ np.eye(LINK_SIZE)[shown], R @ known[shown], plausible_bodies(known[None]), np.empty(0))
 
     @cached_property
     def _nearest(self) -> Array:
         try:
-            found = nearest_bodies(self._problem)
+            nearest = nearest_bodies(self._problem)
         except np.linalg.LinAlgError:
-            found = np.full(LINK_SIZE, np.nan)
-        if not np.isfinite(found).all():
-            raise InputError(f"no body is near to {self.mass:.3g} kg with {self.com.tolist()}; expected other torques")
-        return found
+            nearest = np.full(LINK_SIZE, np.nan)
+        if not np.isfinite(nearest).all():
+            raise InputError(f"no body is near {self.mass:.3g} kg with {self.com.tolist()}; expected other torques")
+        return nearest
 
     @cached_property
     def body(self) -> LinkModel:
-        """The body nearest to what was measured: its tensor is one that a body can have."""
+        """The physically consistent body nearest to the measured parameters."""
         if self.mass < -SIGNIFICANT_DEVIATIONS * self.mass_deviation:
             raise InputError(f"there is no body to hold: {self.remark}")
         return link_of_parameters("payload", self._nearest)
 
     @property
     def robot(self) -> Robot:
-        """The robot with that body in its hand."""
-        return self.held_by.with_payload(self.body.mass, self.body.com, self.body.inertia)
+        """The robot with that body as its payload."""
+        return self.empty_robot.with_payload(self.body.mass, self.body.com, self.body.inertia)
 
 
 def _body_numbers(ten: Array) -> Array:
-    """Mass, centre of mass and the nine entries of the central tensor."""
+    """Return mass, centre of mass and the nine entries of the central tensor."""
     if ten[0] == 0:
         return np.concatenate([ten[:1], np.zeros(12)])
-    found = link_of_parameters("payload", ten)
-    return np.concatenate([[found.mass], found.com, np.ravel(found.inertia)])
+    body = link_of_parameters("payload", ten)
+    return np.concatenate([[body.mass], body.com, np.ravel(body.inertia)])
 
 
 def estimate_payload(
@@ -171,30 +170,30 @@ def estimate_payload(
     tau: ArrayLike,
     tau_without: ArrayLike | None = None,
 ) -> PayloadEstimate:
-    """What a robot holds, from torques (k, n) measured along a motion while it holds it.
+    """Return the payload of a robot, from torques (k, n) measured along a motion with it.
 
-    `tau_without` are the torques of the same motion with an empty hand; without them, those of the robot as described
-    (and without its payload) are taken, friction and rotors included. Warns where what is found is nothing or no body.
+    `tau_without` are torques of the same motion without payload. By default they come from the model, with friction
+    and rotors. A result that is not significant, or that no body can have, raises a `ModelWarning`.
     """
     named = {"q": q, "qd": qd, "qdd": qdd, "tau": tau, "tau_without": tau_without}
     sizes = {"q": robot.nq}
     arrays = {name: _rows(name, x, sizes.get(name, robot.n)) for name, x in named.items() if x is not None}
     counts = {name: len(x) for name, x in arrays.items()}
     if len(set(counts.values())) > 1:
-        raise InputError(f"numbers of rows differ: {counts}; expected a row of each for every state")
+        raise InputError(f"numbers of rows differ: {counts}; expected one row for each state")
     empty = robot.without_payload()
     Y = regressor(empty, arrays["q"], arrays["qd"], arrays["qdd"])
     before = (
         arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty) + spring_torques(empty, arrays["q"])
     )
     hand = robot.tool_frame
-    holding = Y[..., LINK_SIZE * hand.link : LINK_SIZE * (hand.link + 1)]
-    W = holding @ frame_change(np.array(hand.pose))
+    link_columns = Y[..., LINK_SIZE * hand.link : LINK_SIZE * (hand.link + 1)]
+    W = link_columns @ frame_change(np.array(hand.pose))
     size = float(np.sqrt(np.mean(arrays["tau"] ** 2 + before**2)))
-    found = _fitted(empty, W, arrays["tau"] - before, size)
-    if found.remark:
-        warnings.warn(f"payload of {robot.name}: {found.remark}", ModelWarning, stacklevel=2)
-    return found
+    result = _weighted_fit(empty, W, arrays["tau"] - before, size)
+    if result.remark:
+        warnings.warn(f"payload of {robot.name}: {result.remark}", ModelWarning, stacklevel=2)
+    return result
 
 
 def _rows(name: str, value: ArrayLike, n: int) -> Array:
@@ -204,35 +203,35 @@ def _rows(name: str, value: ArrayLike, n: int) -> Array:
     return array
 
 
-def _fitted(robot: Robot, W: Array, tau: Array, size: float) -> PayloadEstimate:
-    """Weighted least squares over the parameters that show, joints weighed by what is left of their torque.
+def _weighted_fit(robot: Robot, W: Array, tau: Array, size: float) -> PayloadEstimate:
+    """Solve for the parameters that the motion shows, joints weighted by their residual torques.
 
-    `size` is that of the torques that were subtracted from each other: what is left below its rounding means nothing.
+    `size` is the rms of the torques before subtraction; residuals below its rounding count as zero.
     """
     n = robot.n
-    seen = independent_columns(W.reshape(-1, LINK_SIZE), list(range(LINK_SIZE)))
-    if 0 not in seen:
-        raise InputError(f"no torque of {robot.name} depends on what it holds in these states; expected others")
-    fewest = max(MIN_STATES, math.ceil(2 * len(seen) / n))
-    if len(tau) < fewest:
+    shown = independent_columns(W.reshape(-1, LINK_SIZE), list(range(LINK_SIZE)))
+    if 0 not in shown:
+        raise InputError(f"no torque of {robot.name} depends on its payload in these states; expected others")
+    min_rows = max(MIN_STATES, math.ceil(2 * len(shown) / n))
+    if len(tau) < min_rows:
         raise InputError(
-            f"{len(tau)} rows with {tau.size} torques for {len(seen)} numbers of the payload; expected at least "
-            f"{fewest} rows of different states, and hundreds to average the noise"
+            f"{len(tau)} rows with {tau.size} torques for {len(shown)} numbers of the payload; expected at least "
+            f"{min_rows} rows of different states, and hundreds to average the noise"
         )
     sizes = np.sqrt((tau**2).mean(axis=0))
-    least = 1e-12 * max(float(sizes.max()), size, 1e-3)
-    noise = np.full(n, max(float(sizes.max()), least))
+    min_noise = 1e-12 * max(float(sizes.max()), size, 1e-3)
+    noise = np.full(n, max(float(sizes.max()), min_noise))
     for _ in range(WEIGHTING_ROUNDS):
-        A = (W[..., seen] / noise[:, None]).reshape(-1, len(seen))
+        A = (W[..., shown] / noise[:, None]).reshape(-1, len(shown))
         lengths = np.linalg.norm(A, axis=0)
         Q, R = np.linalg.qr(A / lengths)
         values = np.linalg.solve(R, Q.T @ (tau / noise).ravel()) / lengths
-        left = tau - W[..., seen] @ values
+        residual = tau - W[..., shown] @ values
         freedom = len(tau) - np.sum((Q * Q).reshape(len(tau), n, -1), axis=(0, 2))
-        noise = np.maximum(np.sqrt((left**2).sum(axis=0) / np.maximum(freedom, 1.0)), least)
+        noise = np.maximum(np.sqrt((residual**2).sum(axis=0) / np.maximum(freedom, 1.0)), min_noise)
     inverse = np.linalg.inv(R) / lengths[:, None]
     ten, covariance = np.zeros(LINK_SIZE), np.full((LINK_SIZE, LINK_SIZE), np.nan)
-    ten[seen] = values
-    covariance[np.ix_(seen, seen)] = inverse @ inverse.T
-    unseen = tuple(LINK_PARAMETERS[k] for k in range(LINK_SIZE) if k not in seen)
+    ten[shown] = values
+    covariance[np.ix_(shown, shown)] = inverse @ inverse.T
+    unseen = tuple(LINK_PARAMETERS[k] for k in range(LINK_SIZE) if k not in shown)
     return PayloadEstimate(robot, ten, covariance, noise, unseen, len(tau))

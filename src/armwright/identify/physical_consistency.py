@@ -1,17 +1,18 @@
-"""The nearest parameters that bodies can have, to base parameters that were measured.
+"""The physically consistent parameters that are nearest to measured base parameters.
 
-Base parameters leave many full sets open, and noise may leave none that a body could have. Searched is the set that
+Many full sets of parameters have the same base parameters; with noise, none of these may be possible for bodies. The
+result is the set that minimises
 
     1/2 |R (K pi - beta)|^2  +  weight * sum over links of  tr(P0^-1 P) - log det(P0^-1 P) - 4
 
-makes smallest: R (K pi - beta) is how many standard deviations the base parameters K pi are from the measured beta, P
-the pseudo-inertia of a link and P0 that of the robot as it was known. The second part (the log-det divergence of
+R (K pi - beta) is the distance from the base parameters K pi to the measured beta, in standard deviations; P is
+the pseudo-inertia of a link and P0 that of the prior. The second term (the log-det divergence of
 T. Lee, P. Wensing, F. Park, 'Geometric robot dynamic identification', IEEE Trans. Robotics 36 (2020)) does not depend
-on frames and units, and grows without bound where a body ceases to be one; friction and rotors have the same with
-numbers in place of matrices. All of it is convex. As the weight goes to zero, what is measured is met as well as bodies
-can, and what is not measured stays as near as possible to what was known.
+on frames and units, and is infinite at the limits of possible bodies. Friction and rotors have the same term with
+numbers in place of matrices. The problem is convex. As the weight goes to zero, bodies fit the measured parameters as
+well as they can, and parameters that the data do not determine stay as near as possible to the prior.
 
-The method is Newton's with the weight reduced in steps; a step is a linear least-squares problem, as the second
+Newton's method solves it while the weight decreases. Each step is a linear least-squares problem, as the second
 derivatives of the divergence are products of L^-1 E L^-T, P = L L^T, over the basis E of the ten parameters.
 """
 
@@ -30,22 +31,22 @@ from armwright.identify.parameter_vector import (
 )
 
 MIN_BARRIER_WEIGHT = 1e-4
-"""Together, bodies then miss what they could reach by less than a tenth of a standard deviation."""
+"""The result then misses the best fit by less than a tenth of a standard deviation in all."""
 
 WEIGHT_REDUCTION = 0.2
-WEIGHT_HALVINGS = 5  # of the weight, to find the one that spends what may be spared
-MAX_BARRIER_STEPS = 60  # of Newton's method, for one weight
+WEIGHT_HALVINGS = 5  # bisection steps for the largest weight within the allowed misfit
+MAX_BARRIER_STEPS = 60  # for one weight
 MAX_DECREMENT = 1e-8
-MIN_LINE_STEP = 1e-12  # step in the line search
-WIDE, NARROW = 0.2, 0.05  # metres: radii of gyration of links of which nothing is known
-MIN_MOMENT_RATIO = 0.02  # the least second moment of a body, relative to its largest
+MIN_LINE_STEP = 1e-12  # of the line search
+WIDE, NARROW = 0.2, 0.05  # metres: radii of gyration of links without a prior
+MIN_MOMENT_RATIO = 0.02  # smallest to largest second moment of a body
 
 
 @dataclass(frozen=True)
 class NearestBodies:
-    """The data: |R (K x - beta)|, with x the ten parameters of each link, then numbers above zero.
+    """The data of |R (K x - beta)|: x has the ten parameters of each link, then numbers above zero.
 
-    `references` (links, 4, 4) and `positives` (numbers,) are what is known before.
+    `references` (links, 4, 4) and `positives` (numbers,) are the prior.
     """
 
     RK: Array
@@ -54,15 +55,16 @@ class NearestBodies:
     positives: Array
 
     def split(self, x: Array) -> tuple[Array, Array]:
+        """Return the pseudo-inertias (links, 4, 4) and the positive numbers of x."""
         links = len(self.references)
         return pseudo_inertia(x[: LINK_SIZE * links].reshape(links, LINK_SIZE)), x[LINK_SIZE * links :]
 
     def misfit(self, x: Array) -> float:
-        """1/2 the sum of squares, in standard deviations."""
+        """Return half the sum of squares, in standard deviations."""
         return float(0.5 * np.sum((self.RK @ x - self.Rbeta) ** 2))
 
     def divergence(self, x: Array) -> float:
-        """Infinite where there is no such body."""
+        """Return the log-det divergence from the prior; infinite if no body has these parameters."""
         P, positives = self.split(x)
         if (positives <= 0).any():
             return float("inf")
@@ -76,7 +78,7 @@ class NearestBodies:
         return float(np.sum(ratio - np.log(ratio) - 1) + traces.sum() - logs - 4 * len(P))
 
     def newton(self, x: Array, weight: float) -> tuple[Array, float]:
-        """The step, and how much the sum should fall by it."""
+        """Return the Newton step and the predicted decrease of the sum."""
         G, g = self._divergence_rows(x)
         root = np.sqrt(weight)
         A = np.concatenate([self.RK, root * G])
@@ -86,7 +88,7 @@ class NearestBodies:
         return step, float(np.sum((A @ step) ** 2))
 
     def _divergence_rows(self, x: Array) -> tuple[Array, Array]:
-        """G and g: the divergence has the first derivatives G^T g and the second derivatives G^T G."""
+        """Return G and g: the divergence has the first derivatives G^T g and the second derivatives G^T G."""
         P, positives = self.split(x)
         links, numbers = len(P), np.arange(len(positives))
         G = np.zeros((16 * links + len(numbers), x.size))
@@ -102,66 +104,65 @@ class NearestBodies:
         return G, g
 
 
-def nearest_bodies(problem: NearestBodies, spare: float = 0.0) -> Array:
-    """The x that bodies and joints can have, nearest to what was measured.
+def nearest_bodies(problem: NearestBodies, allowance: float = 0.0) -> Array:
+    """Return the physically consistent x that is nearest to the measured parameters.
 
-    Where several fit it as well as the best but for `spare`, of the misfit, it is the one nearest to what was known.
+    Among those whose misfit exceeds the best by at most `allowance`, return the one nearest to the prior.
     """
     x = np.concatenate([parameters_of_pseudo_inertia(problem.references).ravel(), problem.positives])
     weight = max(problem.misfit(x) / max(len(x), 1), MIN_BARRIER_WEIGHT)
-    way = [(weight, x := _minimum(problem, x, weight))]
+    path = [(weight, x := _minimum(problem, x, weight))]
     while weight > MIN_BARRIER_WEIGHT:
         weight = max(weight * WEIGHT_REDUCTION, MIN_BARRIER_WEIGHT)
-        way.append((weight, x := _minimum(problem, x, weight)))
-    enough = problem.misfit(x) + spare
-    near = next(k for k, (_, x) in enumerate(way) if problem.misfit(x) <= enough)
-    weight, x = way[near]
-    heavy = way[near - 1][0] if near else weight
-    for _ in range(WEIGHT_HALVINGS if spare else 0):
-        between = np.sqrt(weight * heavy)
-        found = _minimum(problem, x, between)
-        if problem.misfit(found) <= enough:
-            weight, x = between, found
+        path.append((weight, x := _minimum(problem, x, weight)))
+    max_misfit = problem.misfit(x) + allowance
+    first = next(k for k, (_, x) in enumerate(path) if problem.misfit(x) <= max_misfit)
+    weight, x = path[first]
+    upper = path[first - 1][0] if first else weight
+    for _ in range(WEIGHT_HALVINGS if allowance else 0):
+        middle = np.sqrt(weight * upper)
+        candidate = _minimum(problem, x, middle)
+        if problem.misfit(candidate) <= max_misfit:
+            weight, x = middle, candidate
         else:
-            heavy = between
+            upper = middle
     return x
 
 
 def _minimum(problem: NearestBodies, x: Array, weight: float) -> Array:
-    def total(at: Array) -> float:
-        return problem.misfit(at) + weight * problem.divergence(at)
+    def objective(x: Array) -> float:
+        return problem.misfit(x) + weight * problem.divergence(x)
 
-    value = total(x)
+    value = objective(x)
     for _ in range(MAX_BARRIER_STEPS):
-        step, fall = problem.newton(x, weight)
-        if fall <= MAX_DECREMENT * weight:
+        step, decrease = problem.newton(x, weight)
+        if decrease <= MAX_DECREMENT * weight:
             break
         length = 1.0
-        while (found := total(x + length * step)) > value - 0.1 * length * fall:
+        while (new_value := objective(x + length * step)) > value - 0.1 * length * decrease:
             length *= 0.5
             if length < MIN_LINE_STEP:
                 return x
-        x, value = x + length * step, found
+        x, value = x + length * step, new_value
     return x
 
 
 def plausible_bodies(tens: Array) -> Array:
-    """Pseudo-inertias (links, 4, 4) near those of the given links (links, 10), made positive definite if they are not.
+    """Return positive definite pseudo-inertias (links, 4, 4) near those of parameters `tens` (links, 10).
 
-    A link without mass gets some, and a body that is too thin in some direction, or not there at all, some width: the
-    search has to start with bodies.
+    The search has to start with possible bodies: links without mass get some, and thin or missing bodies some width.
     """
     masses = tens[:, 0]
     mean = float(masses[masses > 0].mean()) if (masses > 0).any() else 1.0
     return np.array([_thickened(ten, 0.1 * mean) for ten in tens])
 
 
-def _thickened(ten: Array, some: float) -> Array:
+def _thickened(ten: Array, min_mass: float) -> Array:
     m = float(ten[0])
     com = ten[1:4] / m if m > 0 else np.zeros(3)
     values, vectors = np.linalg.eigh(pseudo_inertia(ten)[:3, :3] - max(m, 0.0) * np.outer(com, com))
     if m <= 0:
-        m = max(some, values.max() / WIDE**2)
+        m = max(min_mass, values.max() / WIDE**2)
     values = np.maximum(values, MIN_MOMENT_RATIO * max(values.max(), m * NARROW**2))
     P = np.zeros((4, 4))
     P[:3, :3] = vectors @ np.diag(values) @ vectors.T + m * np.outer(com, com)

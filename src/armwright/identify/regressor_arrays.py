@@ -1,4 +1,4 @@
-"""The regressor Y of a robot with tau = Y(q, qd, qdd) pi, as arrays."""
+"""The regressor Y of a robot, tau = Y(q, qd, qdd) pi, as arrays."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ FLOAT64 = np.dtype("float64")
 
 @lru_cache(maxsize=32)
 def compiled_regressor(robot: Description) -> Function:
+    """Return the compiled regressor of a robot."""
     return compile_function(robot, "regressor")
 
 
 def spring_torques(robot: Description, q: Array) -> Array:
-    """The torques (k, n) of springs at positions (k, nq), which the regressor is without: they are no parameters."""
+    """Return the torques (k, n) of springs at positions (k, nq); the regressor does not include them."""
     mechanism = robot.mechanism()
-    there = placed(mechanism, list(q.T))
-    return stacked(springs.torques(there, positions(there, list(q.T))), q.shape[:-1], FLOAT64)
+    placed_mechanism = placed(mechanism, list(q.T))
+    return stacked(springs.torques(placed_mechanism, positions(placed_mechanism, list(q.T))), q.shape[:-1], FLOAT64)
 
 
 def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-    """Y with tau = Y pi, shape (..., n, parameters); the columns are named by `parameter_names(robot)`.
+    """Return Y with tau = Y pi, shape (..., n, parameters); `parameter_names(robot)` names its columns.
 
-    Compiled on first use, and depends on the geometry and the gravity of the robot only.
+    It is compiled on first use, and depends only on the geometry and the gravity of the robot.
     """
     if not isinstance(robot, Description):
         raise InputError(f"regressor got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
@@ -45,16 +46,16 @@ def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -
 
 
 def uncompiled_regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-    """The same without a compiler, which is quicker for the first few hundred states."""
-    given = {"q": (q, robot.nq), "qd": (qd, robot.n), "qdd": (qdd, robot.n)}
+    """Return the regressor without compiling it, which is faster for the first few hundred states."""
+    inputs = {"q": (q, robot.nq), "qd": (qd, robot.n), "qdd": (qdd, robot.n)}
     arrays = {
         name: (checked_array(name, x, (size,), FLOAT64, ARGUMENT_MEANINGS[name]), 1)
-        for name, (x, size) in given.items()
+        for name, (x, size) in inputs.items()
     }
     batch = common_shape(arrays)
     state = [scalars(x, batch) for x, _ in arrays.values()]
     result = stacked(find_formulation("regressor")(robot.mechanism(), *state), batch, FLOAT64)
     if not np.isfinite(result).all():
-        said = unit_length_error(robot, "q", arrays["q"][0])
-        raise InputError(said or "q, qd and qdd hold a number that is not finite, or too large")
+        reason = unit_length_error(robot, "q", arrays["q"][0])
+        raise InputError(reason or "q, qd and qdd have a number that is not finite, or too large")
     return result

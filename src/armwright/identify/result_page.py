@@ -1,4 +1,4 @@
-"""An identification as one page: parameters, residuals, and the torque of every joint, measured and of the model."""
+"""The page of an identification: parameters, residuals, and measured and modelled torques of every joint."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.pages.report.run_page import joint_units
 
 MAX_CURVE_POINTS = 1500
-"""Curves with more points are thinned: a screen has no more columns."""
+"""Longer curves are thinned to this: a screen has no more columns."""
 
 RESIDUAL_HEADS = ("joint", "residual rms", "of the torque", "correlation of neighbours", "noise")
-
-
 VALIDATION_HEADS = ("joint", "residual rms", "of the torque", "of the data of the fit", "by the robot as described")
 
 
 def page(found: Any, validation: Any = None) -> str:
-    """The page of an `Identification`, with a `Validation` on other data if there is one."""
+    """Return the page of an `Identification`, with a `Validation` on other data if there is one."""
     data, robot = found.data, found.prior
     every = max(1, -(-len(data) // MAX_CURVE_POINTS))
     plots = []
@@ -39,13 +37,13 @@ def page(found: Any, validation: Any = None) -> str:
         ("Base parameters", [PARAMETER_HEADS, *rows(found)]),
     ]
     if validation is not None:
-        title = f"On data that did not go into it: {len(validation.data)} samples"
+        title = f"On data that were not used in the fit: {len(validation.data)} samples"
         tables.insert(0, (title, [VALIDATION_HEADS, *validation_rows(validation, robot)]))
     return figures(f"{robot.name}, identified", summary(found), plots, tables, "identification")
 
 
 def summary(found: Any) -> str:
-    """What was found, in a few sentences."""
+    """Return a summary of an identification in a few sentences."""
     data = found.data
     note = f" ({data.note})" if data.note else ""
     worst = float(np.abs(found.departure).max())
@@ -61,6 +59,7 @@ def summary(found: Any) -> str:
 
 
 def residual_rows(found: Any) -> list[tuple[str, ...]]:
+    """Return the table of residuals, a row for each joint, below RESIDUAL_HEADS."""
     return [
         (r.joint, f"{r.rms:.3g} {unit}", f"{r.relative:.2%}", f"{r.correlation:.2f}", f"{noise:.3g} {unit}")
         for r, noise, (_, unit) in zip(found.residuals, found.noise, map(joint_units, found.prior.joints), strict=True)
@@ -68,13 +67,13 @@ def residual_rows(found: Any) -> list[tuple[str, ...]]:
 
 
 def validation_rows(validation: Any, robot: Any) -> list[tuple[str, ...]]:
-    """What is left of each joint's torque on other data, on those of the fit, and by the robot as described."""
+    """Return the residuals of each joint on other data, on those of the fit, and with the prior robot."""
     rows = zip(
         validation.residuals, validation.fitted, validation.described, map(joint_units, robot.joints), strict=True
     )
     return [
-        (here.joint, f"{here.rms:.3g} {unit}", *(f"{x.relative:.2%}" for x in (here, there, before)))
-        for here, there, before, (_, unit) in rows
+        (other.joint, f"{other.rms:.3g} {unit}", *(f"{x.relative:.2%}" for x in (other, fit, prior)))
+        for other, fit, prior, (_, unit) in rows
     ]
 
 
@@ -84,7 +83,7 @@ PRISMATIC_UNITS = {"viscous": "N s/m", "coulomb": "N", "armature": "kg"}
 
 
 def rows(found: Any) -> list[tuple[str, ...]]:
-    """Every base parameter: measured, of the robot as it was described, and of the robot with bodies."""
+    """Return the table of base parameters: measured, of the prior robot, and of the consistent robot."""
     before, after = (found.base.values(x) for x in (parameters(found.prior), found.parameters))
     return [
         (name, _unit(name, found.prior), f"{value:.5g}", f"{sd:.2g}", f"{a:.5g}", f"{b:.5g}", text)
@@ -93,7 +92,7 @@ def rows(found: Any) -> list[tuple[str, ...]]:
 
 
 def _unit(name: str, robot: Any) -> str:
-    """Of a parameter by its name; of a joint's, if all joints turn or all slide."""
+    """Return the unit of a parameter; "" for one of joints if some turn and some slide."""
     stem = name.rstrip("0123456789")
     if stem in ROTARY_UNITS:
         kinds = {joint.prismatic for joint in robot.joints}

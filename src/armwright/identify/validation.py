@@ -1,4 +1,4 @@
-"""Identified parameters on data that did not go into them: what they leave of each torque there."""
+"""The residuals of identified parameters on data that were not used in the fit."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from armwright.errors import InputError
 from armwright.identify.measured_data import Measurement
 
 WORSE_RATIO = 2.0
-"""Times what the fit leaves of its own data: more on other data means that it does not hold there."""
+"""The ratio of residuals on other data to those of the fit above which the model counts as worse there."""
 
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What identified parameters leave of the torques of other data.
+    """The residuals of identified parameters on other data.
 
-    data       these data
+    data       the other data
     tau        the torques of the model along them (k, n)
-    residuals  of each joint, as those of the fit
-    fitted     those of the fit, on its own data
-    described  those of the robot as it was described, on these data
+    residuals  the residual of each joint on the other data
+    fitted     the same on the data of the fit
+    described  the same with the prior robot, on the other data
     """
 
     data: Measurement
@@ -34,39 +34,38 @@ class Validation:
 
     @property
     def worse(self) -> tuple[str, ...]:
-        """Joints of which the model leaves more than twice the part of the torque that it leaves of its own data."""
+        """The joints whose relative residual is more than twice that on the data of the fit."""
         pairs = zip(self.residuals, self.fitted, strict=True)
         return tuple(
-            here.joint for here, there in pairs if here.relative > WORSE_RATIO * max(there.relative, TIME_ROUNDING)
+            other.joint for other, fit in pairs if other.relative > WORSE_RATIO * max(fit.relative, RESIDUAL_ROUNDING)
         )
 
     def __str__(self) -> str:
         rows = zip(self.residuals, self.fitted, self.described, strict=True)
         return "\n".join(
-            f"{here.joint}: {here.rms:.3g} left, {here.relative:.2%} of the torque ({there.relative:.2%} of the data "
-            f"of the fit; {before.relative:.2%} by the robot as described)"
-            for here, there, before in rows
+            f"{other.joint}: residual {other.rms:.3g}, {other.relative:.2%} of the torque ({fit.relative:.2%} of the "
+            f"data of the fit; {prior.relative:.2%} by the robot as described)"
+            for other, fit, prior in rows
         )
 
     __repr__ = __str__
 
 
-TIME_ROUNDING = 1e-9
-"""Part of a torque that data without noise leave."""
+RESIDUAL_ROUNDING = 1e-9
+"""The relative residual of data without noise."""
 
 
 def check_other_data(fitted: Measurement, others: Measurement) -> None:
-    """Raise an error for data that went into the fit themselves."""
+    """Raise `InputError` for the data of the fit itself."""
     same = all(np.array_equal(getattr(fitted, name), getattr(others, name)) for name in ("q", "tau"))
     if same:
         raise InputError(
-            "the data to validate with are those of the fit, on which it is as good as it can be; expected data of "
-            "another motion of the same robot"
+            "the data to validate with are those of the fit; expected data of another motion of the same robot"
         )
 
 
 def moving(data: Measurement, friction: bool, standstill: float) -> Array:
-    """Return which torques count (k, n): with friction, those of joints that do not nearly stand still."""
+    """Return the mask of used torques (k, n): with friction, those of joints that move."""
     if not friction:
         return np.ones(data.tau.shape, bool)
     return np.asarray(np.abs(data.qd) >= standstill * np.abs(data.qd).max(axis=0))
