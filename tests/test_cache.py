@@ -180,7 +180,7 @@ def test_what_differs_by_rounding_alone_is_no_cause_for_alarm(folder: Path, monk
     """Compiling anew gives the same code, which is then used without a word."""
     made, (one, _) = filled(folder, monkeypatch)
     whole = one.read_bytes()
-    monkeypatch.setattr("armwright.backends.llvm.code_check._alike", lambda got, expected: False)
+    monkeypatch.setattr("armwright.backends.llvm.code_check._agree", lambda got, expected: False)
     assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
     assert one.read_bytes() == whole
 

@@ -12,7 +12,18 @@ import armwright as aw
 from armwright.former_names import FORMER_NAMES
 from armwright.model.records import Payload
 
-for room in ("errors", "export", "formulations", "rules", "simulation", "sizing", "sweep", "torque"):
+for room in (
+    "errors",
+    "export",
+    "formulations",
+    "identify",
+    "rules",
+    "scenario",
+    "simulation",
+    "sizing",
+    "sweep",
+    "torque",
+):
     import_module(f"armwright.{room}")
 if find_spec("gymnasium"):
     import_module("armwright.learn.gym")

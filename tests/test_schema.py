@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import ArmwrightError, UnknownNameError
-from armwright.scenario import made, parse
+from armwright.scenario import parse, scenario_from_tables
 from armwright.schema import SCHEMAS, schema, words_of
 from armwright.sweep.study_measures import STUDY_MEASURES
 from armwright.torque import LAWS
@@ -141,7 +141,7 @@ def test_what_a_schema_marks_is_refused_when_it_is_read(wrong: object) -> None:
     for data in (*mutations(SAID, wrong), *mutations(IN_PHASES, wrong)):
         if mistakes(data, "scenario"):
             with pytest.raises(ArmwrightError):
-                made(data, ARM, "scenario").simulate()
+                scenario_from_tables(data, ARM, "scenario").simulate()
 
 
 def test_another_kind_is_told() -> None:

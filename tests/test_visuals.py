@@ -723,4 +723,4 @@ def test_nothing_is_opened_on_loading(package: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_places_without_a_name() -> None:
-    assert MeshFolders("/robot.urdf").kept("a.stl") == "package://model/a.stl"
+    assert MeshFolders("/robot.urdf").package_name("a.stl") == "package://model/a.stl"

@@ -381,7 +381,7 @@ def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path)
             expand(path)
     path = write(tmp_path / "my_robot/urdf", '<mesh filename="file://$(find my_robot)/parts/a.stl"/>')
     [mesh] = expand(path).children
-    assert MeshFolders.around(path).kept(mesh.attributes["filename"]) == "package://my_robot/parts/a.stl"
+    assert MeshFolders.around(path).package_name(mesh.attributes["filename"]) == "package://my_robot/parts/a.stl"
 
 
 @pytest.mark.parametrize("name", ["tmp", "home", "usr", ""])

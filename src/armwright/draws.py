@@ -97,7 +97,7 @@ class Draw:
         return max((len(x) for x in (self.first, self.second) if x.ndim and len(x) > 1), default=None)
 
     @property
-    def least(self) -> float:
+    def lower_bound(self) -> float:
         """The lower bound of the numbers."""
         return float(self.first.min()) if self.kind == "uniform" else -math.inf
 

@@ -33,10 +33,10 @@ def registry_of(kind: str) -> Registry[Any]:
 
 
 def register(kind: str, name: str, entry: Any) -> Any:
-    """Add an entry of your own to armwright for this process, and return it as it is used.
+    """Add a custom entry to armwright for this process, and return it.
 
     kind    "law", "integrator", "backend", "export", "rule" or "measure"
-    name    the name under which it is found, which no entry of armwright has; your own names are replaced
+    name    the name that selects it, not one of armwright's own entries; a custom entry of that name is replaced
     entry   a law class or `torque.LawEntry`, an `integrate.Tableau` or `integrate.TaylorPolynomials`, a
             `backends.interface.Backend` or "module:NAME", an export format, a `rules.Rule`, a `simulation.Measure`
 

@@ -126,8 +126,8 @@ class Function:
         a second array has True for good states.
         """
         if self._card is not None and any(map(on_card, (*state, tip_wrench, *_parts(link_wrenches), out))):
-            there: Array = self._there(state, _loads(tip_wrench, link_wrenches), out, threads, raises)
-            return there
+            result: Array = self._call_on_device(state, _loads(tip_wrench, link_wrenches), out, threads, raises)
+            return result
         if not raises or tip_wrench is not None or link_wrenches is not None:
             made: Array = self._checked(state, _loads(tip_wrench, link_wrenches), out, threads, raises)
             return made
@@ -262,7 +262,7 @@ class Function:
                 self._kernels[loads] = loop_kernel(made, self._record.chain_sweep, self._subject, loads)
         return self._kernels[loads]
 
-    def _there(
+    def _call_on_device(
         self, state: tuple[Any, ...], wrenches: dict[str, Any], out: Any, threads: int | None, raises: bool
     ) -> Any:
         """Call with arrays on a GPU; the result is an array of the same package."""
@@ -271,9 +271,9 @@ class Function:
         card.check_written(out)
         kind = card.array_package([*state, *(x for value in wrenches.values() for x in _parts(value)), out])
         with card.stream(kind):
-            taken = {name: _taken(card, value) for name, value in wrenches.items()}
-            call = self._call(tuple(map(card.to_cupy, state)), taken, card.to_cupy(out), threads, card=True)
-            done = self._evaluator(tuple(wrenches), there=True)(call._replace(raises=raises))
+            on_device = {name: _wrench_on_device(card, value) for name, value in wrenches.items()}
+            call = self._call(tuple(map(card.to_cupy, state)), on_device, card.to_cupy(out), threads, card=True)
+            done = self._evaluator(tuple(wrenches), device=True)(call._replace(raises=raises))
             if raises:
                 return out if out is not None else card.to_package(done, kind)
             return out if out is not None else card.to_package(done[0], kind), card.to_package(done[1], kind)
@@ -319,10 +319,10 @@ class Function:
         shares = whole_number("threads", threads, 1) if threads is not None else _default_threads(batch)
         return CheckedCall(arrays, shapes, batch, out, shares)
 
-    def _evaluator(self, loads: tuple[str, ...], there: bool = False) -> Evaluator:
-        if (loads, there) not in self._evaluators:
-            self._evaluators[loads, there] = self._made_evaluator(loads, self._card if there else None)
-        return self._evaluators[loads, there]
+    def _evaluator(self, loads: tuple[str, ...], device: bool = False) -> Evaluator:
+        if (loads, device) not in self._evaluators:
+            self._evaluators[loads, device] = self._made_evaluator(loads, self._card if device else None)
+        return self._evaluators[loads, device]
 
     def _made_evaluator(self, loads: tuple[str, ...], card: Any) -> Evaluator:
         """Return the evaluator of a call; with a card, for arrays on it."""
@@ -353,7 +353,7 @@ def _parts(wrench: Any) -> tuple[Any, ...]:
     return tuple(wrench.values()) if isinstance(wrench, Mapping) else (wrench,)
 
 
-def _taken(card: Any, wrench: Any) -> Any:
+def _wrench_on_device(card: Any, wrench: Any) -> Any:
     """Return wrenches as arrays of CuPy if they are on a GPU."""
     return (
         {name: card.to_cupy(x) for name, x in wrench.items()} if isinstance(wrench, Mapping) else card.to_cupy(wrench)

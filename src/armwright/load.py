@@ -68,7 +68,7 @@ def load(
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
     chosen = _Chosen(base, tip, locked, floating, straighten)
     folders, file = _folders(packages), Path(path)
-    if str(path) not in packaged() and file.suffix.lower() in TREES and _there(file):
+    if str(path) not in packaged() and file.suffix.lower() in TREES and _exists(file):
         robot = _from_tree(_tree(file, folders, visuals, mappings), file.name, chosen)
     else:
         floats = True if floating else None
@@ -148,14 +148,14 @@ def _folders(packages: Mapping[str, str | Path] | None) -> Mapping[str, Path]:
 
 def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bool, floating: bool | None) -> Robot:
     path = Path(name)
-    there = _there(path)
-    if not name or not (path.suffix or there):
+    exists = _exists(path)
+    if not name or not (path.suffix or exists):
         raise unknown("robot", name, packaged(), f"A file is given by a path that ends in {', '.join(READERS)}.")
-    if there and path.is_dir():
+    if exists and path.is_dir():
         raise ModelError(f"{path} is a folder; expected a robot file that ends in {', '.join(READERS)}")
-    if there and path.suffix.lower() not in READERS:
+    if exists and path.suffix.lower() not in READERS:
         raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
-    if not there and path.stem in packaged():
+    if not exists and path.stem in packaged():
         raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
     return _assembled(toml.read(path, packages, visuals, floating), path.parent)
 
@@ -206,7 +206,7 @@ def _closed(robot: Description, tree: Tree) -> Description:
     return replace(robot, loops=tuple(loops))
 
 
-def _there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except (OSError, ValueError):  # too long, or with a NUL

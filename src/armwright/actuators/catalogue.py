@@ -87,7 +87,7 @@ def table_of(part: ActuatorPart) -> dict[str, Any]:
 
 
 def _value(value: Any) -> str:
-    """A text, a number or some numbers as TOML has them."""
+    """Return a text, a number or numbers as TOML."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
@@ -150,7 +150,7 @@ def parse(text: str, file: str = "catalogue") -> Catalogue:
 
 
 def _part(kind: type[ActuatorPart], table: str, index: int, row: Mapping[str, Any], where: Any) -> ActuatorPart:
-    """One table, its mistakes named with their line."""
+    """Return the part of one table; errors name its line."""
     name = row.get("name", index + 1)
     return part_of_row(kind, Reader(row, lambda key: f"{where(table, index, key)}{table} {name!r}"))
 

@@ -118,26 +118,26 @@ class Report:
     def __str__(self) -> str:
         parts = [f"{self.file}: {self.robot}, {len(self.links)} links, {len(self.joints)} joints"]
         if self.findings:
-            parts[0] += f"\n{text_table(('where', '', 'kind', 'line', 'what'), self._found)}"
+            parts[0] += f"\n{text_table(('where', '', 'kind', 'line', 'what'), self._finding_rows)}"
         if self.fine:
             parts.append(f"fine: {', '.join(self.fine)}")
         if self.proofs:
-            parts.append(text_table(("proof", "", "how"), self._proved))
+            parts.append(text_table(("proof", "", "how"), self._proof_rows))
         return "\n\n".join([*parts, self.summary])
 
     def _repr_html_(self) -> str:
         bad = [(i, 1) for i, finding in enumerate(self.findings) if finding.severity == "error"]
-        found = table(("where", "", "kind", "line", "what"), self._found, bad) if self.findings else ""
-        proofs = table(("proof", "", "how"), self._proved) if self.proofs else ""
+        found = table(("where", "", "kind", "line", "what"), self._finding_rows, bad) if self.findings else ""
+        proofs = table(("proof", "", "how"), self._proof_rows) if self.proofs else ""
         return box(f"{self.file}: {self.robot}: {self.summary}", found, proofs)
 
     @property
-    def _found(self) -> list[tuple[str, ...]]:
+    def _finding_rows(self) -> list[tuple[str, ...]]:
         """Findings as rows of a table."""
         return [(f.where, f.severity, f.kind, str(f.line or ""), f.text) for f in self.findings]
 
     @property
-    def _proved(self) -> list[tuple[str, ...]]:
+    def _proof_rows(self) -> list[tuple[str, ...]]:
         return [(proof.name, PROOF_VERDICTS[proof.holds], proof.text) for proof in self.proofs]
 
     def of(self, severity: str) -> tuple[Finding, ...]:
@@ -183,9 +183,9 @@ class Report:
         counts = f"{len(self.links)} links, {len(self.joints)} joints"
         fine = f"\nFine: {', '.join(map(shown, self.fine))}" if self.fine else ""
         tables: list[Table] = (
-            [("Findings", [("where", "how bad", "kind", "line", "what"), *self._found])] if self.findings else []
+            [("Findings", [("where", "how bad", "kind", "line", "what"), *self._finding_rows])] if self.findings else []
         )
-        tables += [("Proofs", [("proof", "verdict", "how"), *self._proved])] if self.proofs else []
+        tables += [("Proofs", [("proof", "verdict", "how"), *self._proof_rows])] if self.proofs else []
         return write(path, figures(title, f"{shown(self.file)}: {counts}{fine}", [], tables, "check", PAGE_TONES))
 
 

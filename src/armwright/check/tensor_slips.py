@@ -73,25 +73,25 @@ def twin_slip(body: Body, twins: Twins) -> tuple[str, str] | None:
     found = twins.similar_to(body, TWIN_TOLERANCE)
     distance, size = np.linalg.norm(body.com), np.max(np.abs(body.inertia))
     plain = np.linalg.norm(twins.coms[found] - body.com, axis=1) <= TWIN_TOLERANCE * distance
-    if not len(found) or np.any(plain & (_apart(twins.tensors[found], body.inertia) <= SIMILAR_TENSOR * size)):
+    if not len(found) or np.any(plain & (_difference(twins.tensors[found], body.inertia) <= SIMILAR_TENSOR * size)):
         return None
     moved = np.einsum("mij,kj->kmi", AXIS_CHANGES, twins.coms[found])
     k, m = np.nonzero(np.linalg.norm(moved - body.com, axis=-1) <= TWIN_TOLERANCE * distance)
     theirs = AXIS_CHANGES[m] @ twins.tensors[found[k]] @ AXIS_CHANGES[m].transpose(0, 2, 1)
-    if not len(k) or np.min(_apart(theirs, body.inertia)) <= SIMILAR_TENSOR * size:
+    if not len(k) or np.min(_difference(theirs, body.inertia)) <= SIMILAR_TENSOR * size:
         return None
     mirrored = m < MIRROR_COUNT
     k, theirs = k[mirrored], theirs[mirrored]
     for how, other in alternative_tensors(body):
-        off = _apart(theirs, other)
+        off = _difference(theirs, other)
         if off.min(initial=np.inf) <= SAME_TENSOR * size:
             return how, twins.names[found[k[off.argmin()]]]
     return None
 
 
-def _apart(tensors: Array, tensor: Array) -> Array:
-    apart: Array = np.max(np.abs(tensors - tensor), axis=(1, 2))
-    return apart
+def _difference(tensors: Array, tensor: Array) -> Array:
+    difference: Array = np.max(np.abs(tensors - tensor), axis=(1, 2))
+    return difference
 
 
 def mesh_slip(body: Body) -> tuple[str, float, float] | None:

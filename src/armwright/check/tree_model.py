@@ -136,7 +136,7 @@ def _parts(shown: list[xml.Element], files: MeshFolders) -> Iterator[LinkShape]:
 def _mesh(name: str, files: MeshFolders) -> Path | None:
     """Return the file of a mesh if it may be read."""
     try:
-        return files.find(files.kept(name))
+        return files.find(files.package_name(name))
     except (OutsideFolder, ModelError):
         return None
 

@@ -65,8 +65,8 @@ class RobotOptions:
     gravity: str | None = None
 
     @property
-    def given(self) -> list[str]:
-        """The options that are set, as they are typed."""
+    def used_options(self) -> list[str]:
+        """The names of the options that are set, such as --tip."""
         return [f"--{name}" for name in ROBOT_OPTIONS if getattr(self, name)]
 
     def changed(self, arm: Robot) -> Robot:

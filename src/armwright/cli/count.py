@@ -31,8 +31,8 @@ def run_count(
     Example: armwright count puma560
     """
     name = robot.name
-    if robot.given and (name.isdecimal() or set(name) <= set("RP")):
-        raise InputError(f"{robot.given[0]} says which robot of a file is meant, and {name} is not one")
+    if robot.used_options and (name.isdecimal() or set(name) <= set("RP")):
+        raise InputError(f"{robot.used_options[0]} says which robot of a file is meant, and {name} is not one")
     if name.isdecimal():
         _count_general("R" * _joints(name), json)
     elif set(name) <= set("RP") and name:

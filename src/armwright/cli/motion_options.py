@@ -21,7 +21,7 @@ from armwright.cli.scenario_tables import as_toml, time_optimal_scenario, with_c
 from armwright.errors import InputError
 from armwright.load import packaged
 from armwright.robot import Robot
-from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
+from armwright.scenario import Scenario, is_scenario, read_data, scenario_from_tables, scenarios_in
 from armwright.scenario.parse import MOTION_KEYS, merged
 from armwright.simulation.integration_settings import integrator_names
 from armwright.torque import LAWS
@@ -251,7 +251,7 @@ class MotionRequest:
         files, alone = self.files
         if len(files) > 1 and self.data is not None:
             raise InputError(f"--data {self.data}: several scenarios would be written to it; run one at a time")
-        if alone and (chosen := [flag for flag in self.robot.given if flag not in ("--payload", "--gravity")]):
+        if alone and (chosen := [flag for flag in self.robot.used_options if flag not in ("--payload", "--gravity")]):
             raise InputError(
                 f'{chosen[0]}: the scenario says how its robot is loaded: robot = {{file = "arm.urdf", tip = "flange"}}'
             )
@@ -292,10 +292,10 @@ class MotionRequest:
             said, changes = time_optimal_scenario(said, changes, self.reserve)
         whole = said if alone else with_changes(said, changes)
         if arm is None:
-            arm = self.robot.changed(made(whole, None, str(file), file.parent).robot)
+            arm = self.robot.changed(scenario_from_tables(whole, None, str(file), file.parent).robot)
         if alone:  # it changes the robot, and flags say how that moves
-            return self._without_file(made(said, arm, str(file), file.parent).robot, said)
-        return made(whole, arm, str(file), file.parent, text if whole == data else as_toml(whole))
+            return self._without_file(scenario_from_tables(said, arm, str(file), file.parent).robot, said)
+        return scenario_from_tables(whole, arm, str(file), file.parent, text if whole == data else as_toml(whole))
 
     def _without_file(self, arm: Robot, said: Mapping[str, Any] | None = None) -> Scenario:
         """Return the scenario of the options, and of a file without a motion."""
@@ -304,4 +304,4 @@ class MotionRequest:
         choice = choose_motion(arm, how, flags.changes)
         whole = with_changes({**choice.tables, **(said or {})}, choice.changes)
         text = choice.text if choice.text and whole == choice.tables else as_toml(whole)
-        return replace(made(whole, arm, str(self.motion or arm.name), text=text), pace=choice.told)
+        return replace(scenario_from_tables(whole, arm, str(self.motion or arm.name), text=text), pace=choice.told)

@@ -52,7 +52,7 @@ def run_sweep(
 
     Example: armwright sweep study.toml
     """
-    folder = output or (study if study.is_dir() else _beside(study))
+    folder = output or (study if study.is_dir() else _default_folder(study))
     if row is not None:
         _rerun(_study(study, target, allow_functions), row, json)
         return None
@@ -79,8 +79,8 @@ def run_sweep(
     return useful
 
 
-def _beside(study: Path) -> Path:
-    """The default folder; a link in its place may be a stranger's, and lead anywhere."""
+def _default_folder(study: Path) -> Path:
+    """Return the default folder; refuse a link, which could lead anywhere."""
     folder = study.with_name(f"{study.stem}_results")
     if folder.is_symlink():
         raise InputError(f"{folder} is a link; expected a folder, so name the one you mean with -o")

@@ -39,18 +39,18 @@ def run_view(
     """
     viser_package()
     with report_errors():
-        first, others = _shown(robot, second)
+        first, others = _robot_or_runs(robot, second)
     apart = [Payload(mass, triple(com), tensor(inertia)) for mass, com, inertia in robot.payloads]
     made = view(first, *others, host=host, port=port, browser=browser, payloads=apart)
     try:
-        _told(made.url, host, json)
+        _print_address(made.url, host, json)
         report_missing_meshes(first.robot if isinstance(first, Run) else first)
         made.wait(once)
     except KeyboardInterrupt:  # before it waits
         made.close()
 
 
-def _told(url: str, host: str, json: bool) -> None:
+def _print_address(url: str, host: str, json: bool) -> None:
     """Print the address of the page, and a warning if other machines can reach it."""
     if host not in LOOPBACK_HOSTS:
         report("warning", "yellow", f"listening at {host}: everybody who can reach this machine can look and steer")
@@ -60,13 +60,13 @@ def _told(url: str, host: str, json: bool) -> None:
         console().print(f"{escape(url)}  (Ctrl-C ends it)", soft_wrap=True)
 
 
-def _shown(robot: RobotOptions, second: Path | None) -> tuple[Robot | Run, list[Run]]:
+def _robot_or_runs(robot: RobotOptions, second: Path | None) -> tuple[Robot | Run, list[Run]]:
     """The robot, or one run or two."""
     if Path(robot.name).suffix != RUN_SUFFIX:
         if second is not None:
             raise InputError(f"{second}: a second file goes with a run; expected two {RUN_SUFFIX} files, or one robot")
         return robot_of(robot, visuals=True), []
-    if given := [option for option in robot.given if option != "--package"]:
+    if given := [option for option in robot.used_options if option != "--package"]:
         raise InputError(f"{', '.join(given)}: a run has its robot with it; leave these out")
     first, *others = (Run.from_parquet(path, robot.packages) for path in (robot.name, second) if path is not None)
     return first, others

@@ -215,9 +215,7 @@ def joints_of(columns: Mapping[str, Array], name: str, n: int, path: str | Path)
     """Return the columns of one quantity, (k, n), or None if it has none."""
     indices = [int(m[1]) for column in columns if (m := re.fullmatch(rf"{name}(\d+)", column))]
     if max(indices, default=0) > n:
-        raise InputError(
-            f"{path} has a column {name}{max(indices)}, but the robot has {n} joints: another robot's data?"
-        )
+        raise InputError(f"{path} has column {name}{max(indices)}, but the robot has {n} joints: another robot's data?")
     names = [f"{name}{i + 1}" for i in range(n)]
     if name in ("qd", "qdd") and 0 < len(indices) < n:
         raise InputError(f"{path} has {name} of {len(indices)} joints; expected all {n}, or none")

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked_array
 from armwright.errors import InputError, ModelWarning
+from armwright.former_names import add_former_names
 from armwright.identify.base_set import independent_columns
 from armwright.identify.parameter_vector import LINK_PARAMETERS, LINK_SIZE, frame_change, link_of_parameters, parameters
 from armwright.identify.physical_consistency import NearestBodies, nearest_bodies, plausible_bodies
@@ -152,6 +153,9 @@ class PayloadEstimate:
     def robot(self) -> Robot:
         """The robot with that body as its payload."""
         return self.empty_robot.with_payload(self.body.mass, self.body.com, self.body.inertia)
+
+
+add_former_names(PayloadEstimate, held_by="empty_robot")
 
 
 def _body_numbers(ten: Array) -> Array:

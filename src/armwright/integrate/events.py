@@ -21,14 +21,13 @@ from armwright.integrate.solution import IntegrationError, Occurrence
 class Event:
     """Happens where function(t, y) crosses zero: upwards (direction 1), downwards (-1) or either way (0).
 
-    Upwards means as the integration goes, also when it goes backwards in time. A terminal event ends the integration,
-    at once or, if `terminal` is a number, when it happens for that many times. A function that is zero at the start has
-    not crossed yet. A truth value counts as 1/2 or -1/2: upwards is where it becomes true. The function must leave the
-    state as it is.
+    Upwards is along the direction of integration, also backwards in time. A terminal event ends the integration,
+    at once or, if `terminal` is a number, at that occurrence. A function that is zero at the start has not crossed
+    yet. A truth value counts as 1/2 or -1/2: upwards is where it becomes true. The function must not change the state.
 
-    Crossings are noticed by a change of sign from one step to the next. Where values and slopes at both ends of a step
-    say that the function may cross zero more than once, the step is looked at piece by piece, down to 1/729 of it;
-    a SimulationWarning reports what turns faster still, and `max_step` helps.
+    A change of sign from one step to the next is a crossing. Where values and slopes at both ends of a step say that
+    the function may cross zero more than once, the step is subdivided, down to 1/729 of it. A SimulationWarning
+    reports functions that turn faster; a smaller `max_step` finds their crossings.
     """
 
     function: Callable[[Any, Array], Any]
@@ -150,7 +149,7 @@ class Watch:
         self.events = _checked(events)
         self.scalars = scalars
         self.values = [self._value(event, t, y) for event in self.events]
-        self._told: list[Event] = []
+        self._reported: list[Event] = []
         self.left = [int(event.terminal) for event in self.events]  # ends at zero; what is not terminal is below
 
     @property
@@ -217,9 +216,9 @@ class Watch:
         return _Point(t, value, (later - value) / self._share)
 
     def _warn(self, event: Event, t: Any) -> None:
-        """Say once of an event that it turns too fast."""
-        if event not in self._told:
-            self._told.append(event)
+        """Warn once of an event that turns too fast."""
+        if event not in self._reported:
+            self._reported.append(event)
             warnings.warn(
                 f"event {event.title!r} turns more than once in {1 / MAX_EVENT_INTERVALS:.1g} of the step from "
                 f"t = {t}: some crossings may be missed; expected a smaller max_step= or step=",

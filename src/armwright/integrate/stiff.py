@@ -55,11 +55,11 @@ def solve_stiff(
     on_step: march.OnStep | None = None,
     project: march.Project = march.no_projection,
 ) -> Solution:
-    """The solution of y' = derivative(t, y) by an implicit method, in double precision; as `solve` otherwise.
+    """Return the solution of y' = derivative(t, y) by an implicit method, in double precision; else as `solve`.
 
-    jacobian(t, y) is the matrix of the derivatives of the derivative by y; without it differences are taken, which
-    costs one evaluation for each entry of y. Output and events come from the polynomials of the method. `project` is
-    done to what comes out; the method itself goes on from where it was, as it remembers several steps.
+    jacobian(t, y) is the matrix of the derivatives of the derivative by y. Without it the method takes differences, one
+    evaluation for each entry of y. Output and events come from the polynomials of the method. `project` changes only
+    the output: the method continues from its own state, as it remembers several steps.
     """
     if method not in STIFF:
         raise unknown("implicit method", method, STIFF)

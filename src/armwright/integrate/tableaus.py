@@ -42,7 +42,7 @@ class Steps:
 
     @property
     def stages(self) -> int:
-        """The number of derivatives per step; fixed steps leave out those for the error alone."""
+        """The number of derivatives per step; fixed steps omit those for the error alone."""
         if self.error is not None:
             return len(self.b)
         return max(j for j, x in enumerate(self.b) if x) + 1

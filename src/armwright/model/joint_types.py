@@ -37,13 +37,13 @@ def freedoms_of(kind: str, joint: JointModel, pitch: float = 0.0) -> tuple[Joint
 def _body_axes(*names: str) -> Callable[[JointModel, float], tuple[JointModel, ...]]:
     """Return the maker of freedoms in the axes of the body; names that start with w are rotations."""
 
-    def made(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
+    def freedoms(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
         types = ["revolute" if name.startswith("w") else "prismatic" for name in names]
         first = replace(joint, name=f"{joint.name}.{names[0]}", type=types[0], limits=None)
         others = [_next_freedom(joint, names[i], types[i], i) for i in range(1, len(names))]
         return (first, *others)
 
-    return made
+    return freedoms
 
 
 def _helical(joint: JointModel, pitch: float) -> tuple[JointModel, ...]:

@@ -63,14 +63,14 @@ class MeshFolders:
         )
 
     @cached_property
-    def own(self) -> Path:
+    def file_folder(self) -> Path:
         """The folder of the file."""
         return Path(self.file).resolve().parent
 
     @cached_property
     def root(self) -> Path:
         """The model's folder."""
-        return model_folder(self.own)
+        return model_folder(self.file_folder)
 
     @cached_property
     def folders(self) -> dict[str, Path]:
@@ -81,7 +81,7 @@ class MeshFolders:
             name += "_"
         return {name: self.root, **named}
 
-    def kept(self, name: str, what: str = "mesh") -> str:
+    def package_name(self, name: str, what: str = "mesh") -> str:
         """Return the package name of a file; raise `OutsideFolder` if it is outside of the folders."""
         text = name.replace("\\", "/").strip()
         if not text or len(text) > MAX_NAME_CHARS or not text.isprintable():
@@ -101,20 +101,23 @@ class MeshFolders:
         if text[:5].lower() == "file:":
             text = text[5:].removeprefix("//")
             if text.startswith(SCHEME):  # file://$(find package)/, where xacro has left the package's name
-                return self.kept(text, what)
+                return self.package_name(text, what)
         return self._path(what, name, text)
 
     def _path(self, what: str, name: str, text: str) -> str:
         """Return the package name of a path, absolute or relative to the folder of the file."""
         absolute = PurePosixPath(text).is_absolute() or bool(PureWindowsPath(text).drive)
-        path = Path(os.path.normpath(text if absolute else self.own / text))
+        path = Path(os.path.normpath(text if absolute else self.file_folder / text))
         for package, folder in self.folders.items():
             if path.is_absolute() and path != folder and path.is_relative_to(folder):
                 return _joined(package, list(path.relative_to(folder).parts))
         if absolute:
             _refuse(what, name, f"is an absolute path, and not in the model's folder, {self.root}")
         down = [part for part in _parts(text) if part != ".."]
-        if len(down) > 1 and down[0] in {*self.folders, *(folder.name for folder in (self.own, *self.own.parents))}:
+        if len(down) > 1 and down[0] in {
+            *self.folders,
+            *(folder.name for folder in (self.file_folder, *self.file_folder.parents)),
+        }:
             return _joined(down[0], down[1:])
         _refuse(what, name, f"leads out of the model's folder, {self.root}")
 
@@ -124,7 +127,7 @@ class MeshFolders:
             raise MissingMeshError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
         folders, here = (
             ReadableFolders(self.root, {**self.folders, **checked_packages(packages)}),
-            self.own / Path(self.file).name,
+            self.file_folder / Path(self.file).name,
         )
         try:
             return folders.file(name, here)
@@ -141,7 +144,7 @@ class MeshFolders:
         if it is missing.
         """
         try:
-            return ReadableFolders(self.root, self.folders).file(name, self.own / Path(self.file).name)
+            return ReadableFolders(self.root, self.folders).file(name, self.file_folder / Path(self.file).name)
         except MissingFile as error:
             raise MissingMeshError(f"{what} {error}") from None
         except Refused as error:
@@ -151,7 +154,7 @@ class MeshFolders:
         """Yield paths of a file of an unknown package: the longest end of its name first, in all folders."""
         parts = name.removeprefix(SCHEME).split("/")[1:]
         for k in range(len(parts)):
-            yield from (folder.joinpath(*parts[k:]) for folder in dict.fromkeys([self.own, *folders]))
+            yield from (folder.joinpath(*parts[k:]) for folder in dict.fromkeys([self.file_folder, *folders]))
 
 
 def _refuse(what: str, name: str, why: str) -> NoReturn:

@@ -84,7 +84,7 @@ class UrdfVisuals:
 
     def _name(self, mesh: xml.Element) -> str:
         try:
-            return self.places.kept(mesh.text_of("filename"))
+            return self.places.package_name(mesh.text_of("filename"))
         except OutsideFolder as error:
             mesh.fail(str(error))
 

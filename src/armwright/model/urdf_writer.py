@@ -49,7 +49,7 @@ class _Writer:
             replace(joint, name=name)
             for joint, name in zip(robot.rows, unique_names(row.name for row in robot.rows), strict=True)
         ]
-        self.turns = [self._own(i) for i in range(len(robot.links))]  # the frames that are written, in ours
+        self.turns = [self._file_frame(i) for i in range(len(robot.links))]  # the frames that are written, in ours
         here = [frame.name for frame in robot.frames if frame.link < 0 and _is_identity(self._in_base(frame))]
         free = robot.rows[0].kind == "free"
         self.base = unused_name(here[0] if here else "world" if free else "base_link", self.names)
@@ -61,7 +61,7 @@ class _Writer:
             if joint.armature and joint.kind not in FREEDOMS_OF_KIND:
                 _transmission(self.root, joint)
 
-    def _own(self, i: int) -> Array:
+    def _file_frame(self, i: int) -> Array:
         """Return the file's frame of a link, if the axis of its joint passes through it, else the identity."""
         frames = [frame for frame in self.robot.frames if (frame.name, frame.link) == (self.names[i], i)]
         T, joint = np.asarray(frames[0].pose) if frames else np.eye(4), self.robot.rows[self.robot.link_rows[i]]

@@ -177,7 +177,7 @@ def _visual(entry: Reader, places: MeshFolders) -> Visual:
 def _shape(entry: Reader, kind: str, places: MeshFolders) -> Shape:
     if kind == "mesh":
         try:
-            return Mesh(places.kept(entry.text("mesh", "")), entry.triple("scale", (1.0, 1.0, 1.0)), places)
+            return Mesh(places.package_name(entry.text("mesh", "")), entry.triple("scale", (1.0, 1.0, 1.0)), places)
         except OutsideFolder as error:
             entry.fail("mesh", str(error))
     if kind == "sphere":

@@ -188,7 +188,7 @@ class Robot(DynamicRobot):
         """Write a picture of the robot for slides, as PNG, at q or where it is neutral; return its path.
 
         size                pixels
-        azimuth, elevation  degrees from which it is seen: around z, and above the floor
+        azimuth, elevation  direction of the camera in degrees: around z, and above the floor
         """
         written: Path = present("picture_robot", self, path, q, size, (azimuth, elevation))
         return written

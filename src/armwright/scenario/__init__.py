@@ -37,16 +37,17 @@ A file that says nothing of a motion (no duration, q0, qd0, trajectory, torque o
 payload say: the robot then picks and places as it does without a file.
 """
 
+from armwright.former_names import add_former_names
 from armwright.scenario.motions import MOTION_TYPES, motion_of, trajectory_of
 from armwright.scenario.parse import (
     Scenario,
     is_scenario,
-    made,
     parse,
     pick_and_place,
     read,
     read_data,
     robot_in,
+    scenario_from_tables,
     scenarios_in,
 )
 
@@ -54,13 +55,15 @@ __all__ = [
     "MOTION_TYPES",
     "Scenario",
     "is_scenario",
-    "made",
     "motion_of",
     "parse",
     "pick_and_place",
     "read",
     "read_data",
     "robot_in",
+    "scenario_from_tables",
     "scenarios_in",
     "trajectory_of",
 ]
+
+add_former_names(__name__, made="parse.scenario_from_tables")

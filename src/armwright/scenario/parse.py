@@ -108,27 +108,28 @@ def _friction(law: Law) -> Law | None:
 def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
     """The scenario of a file, for the robot it names or the one given."""
     data, text = read_data(path)
-    return made(data, robot, str(path), Path(path).parent, text)
+    return scenario_from_tables(data, robot, str(path), Path(path).parent, text)
 
 
 def read_data(path: str | Path) -> tuple[dict[str, Any], str]:
-    """The tables of a scenario, and the file itself."""
+    """Return the tables of a scenario and the text of its file."""
     text = text_of(path)
     return parse_toml(text, str(path)), text
 
 
 def text_of(path: str | Path) -> str:
+    """Return the text of a scenario file; raise `ModelError` if it cannot be read."""
     if wrong := missing(path, "a scenario, a .toml file (docs/simulation.md)"):
         raise ModelError(wrong)
     try:
         return contents(path, MAX_TOML_BYTES).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or error
-        raise ModelError(f"cannot read the scenario {path}: {told}; expected a .toml file as UTF-8 text") from None
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"cannot read the scenario {path}: {reason}; expected a .toml file as UTF-8 text") from None
 
 
 def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables with some of their keys changed."""
+    """Return tables with some of their keys changed."""
     found = dict(data)
     for key, value in changes.items():
         old = found.get(key)
@@ -137,13 +138,14 @@ def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
-    return made(parse_toml(text, file), robot, file, folder, text)
+    """Return the scenario of a TOML text."""
+    return scenario_from_tables(parse_toml(text, file), robot, file, folder, text)
 
 
-def made(
+def scenario_from_tables(
     data: Mapping[str, Any], robot: str | Robot | None, file: str, folder: Path = Path(), text: str = ""
 ) -> Scenario:
-    """The scenario of what a file says; `text` is the file itself. Numbers of the law may be (rollouts, joints)."""
+    """Return the scenario of the tables of a file; `text` is the file. Numbers of the law may be (rollouts, joints)."""
     top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
     top.check_keys(SCENARIO_KEYS)
     arm = with_payload_of(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
@@ -151,7 +153,7 @@ def made(
     if not set(MOTION_KEYS) & set(data):
         lasts = None if arm.balls else pick_and_place_speed(arm)
         still = pick_and_place_scenario(arm, None if lasts is None else lasts.duration)
-        scenario = made({**parse_toml(still, file), **data}, arm, file, folder, text or still)
+        scenario = scenario_from_tables({**parse_toml(still, file), **data}, arm, file, folder, text or still)
         return replace(scenario, pace="" if lasts is None else f"pick and place, {lasts.duration:g} s, {lasts}")
     options = _options(top, arm)
     if "phase" in data:

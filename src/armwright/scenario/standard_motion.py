@@ -57,8 +57,8 @@ class MotionSpeed:
 def pick_and_place_scenario(arm: Robot, seconds: float | None = None) -> str:
     """Return the scenario of a pick and place: from the middle of the range down to one side, up, over, and back.
 
-    It is as brisk as the speeds and torques of the joints allow, takes 4 s where they have no limits, or as long as it
-    is told. A robot with ball or free joints has no such range: it falls.
+    It takes `seconds`; by default it is as fast as the limits of the joints allow, or takes 4 s without limits. A robot
+    with ball or free joints has no such range: it falls.
     """
     if arm.balls:
         return f"# It falls from where every joint is at zero.\nduration = {seconds or FALL_DURATION:g}\nevery = 0.01\n"
@@ -74,13 +74,13 @@ def pick_and_place_scenario(arm: Robot, seconds: float | None = None) -> str:
 
 
 def pick_and_place_speed(arm: Robot) -> MotionSpeed:
-    """Return the pace of pick and place."""
+    """Return the duration of pick and place and what limits it."""
     parts, points = _stations(arm)
     return pace(arm, trajectory.quintic(NOMINAL_DURATION * parts, points))
 
 
 def _stations(arm: Robot) -> tuple[Array, Array]:
-    """When, as parts of the whole, and where pick and place passes."""
+    """Return the times (as parts of the whole) and positions of pick and place."""
     middle, reach = np.array([_range(joint) for joint in arm.joints]).T
     swing = reach * np.where(np.arange(arm.n) == 0, 1.0, 0.5)
     side = np.where(np.arange(arm.n) == 0, 1.0, 0.0)
@@ -92,17 +92,17 @@ def _stations(arm: Robot) -> tuple[Array, Array]:
 
 
 def home(arm: Robot) -> list[float]:
-    """The middle of the range of every joint, where pick and place begins; at zero, if it has quaternions."""
+    """Return the start of pick and place: the middle of every joint's range; the neutral position with quaternions."""
     if arm.balls:
         return [float(x) for x in arm.neutral]
     return [round(_range(joint)[0], 4) for joint in arm.joints]
 
 
 def pace(arm: Robot, motion: Trajectory) -> MotionSpeed:
-    """Return how long a motion takes within the limits of the joints, up to a tenth of a second.
+    """Return the duration of a motion within a share of the limits of the joints, and what limits it.
 
-    Nothing is spared where the robot can move at no pace otherwise. Without limits, and where it is too heavy at any
-    pace, the motion takes as long as it is.
+    If that is impossible, it uses the limits fully. Without limits, or if the robot is too heavy at any speed, the
+    duration does not change.
     """
     found = _pace(arm, motion, LIMIT_SHARE)
     whole = found if found.enough else _pace(arm, motion, 1.0)
@@ -110,7 +110,7 @@ def pace(arm: Robot, motion: Trajectory) -> MotionSpeed:
 
 
 def _pace(arm: Robot, motion: Trajectory, share: float) -> MotionSpeed:
-    """The pace that uses a part of the limits."""
+    """Return the duration, and its limiting joint, that uses a share of the limits."""
     q, qd, qdd = motion(np.linspace(motion.start, motion.end, 201))
     speed, effort = (
         share * np.array([getattr(joint, name) or np.inf for joint in arm.joints])

@@ -1,4 +1,4 @@
-"""Motions: robot, torque law and integrator in one compiled loop, and what there is to say about the result.
+"""Motions: robot, torque law and integrator in one compiled loop, and audits of the result.
 
 run = simulate(robot, law, duration=2.0)          one motion, audited
 batch = simulate_batch(robot, law, q0=states)     many at once

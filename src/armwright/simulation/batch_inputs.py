@@ -36,7 +36,7 @@ def varied_parameters(vary: Any, random: bool = False) -> tuple[tuple[str, ...],
     values: dict[str, Array | Draw] = {}
     for name, value in (vary or {}).items():
         if random and isinstance(value, Draw):
-            if str(name).endswith(".mass") and value.least < 0:
+            if str(name).endswith(".mass") and value.lower_bound < 0:
                 raise InputError(f"vary[{name!r}] may be drawn below zero; expected a uniform draw from zero or more")
             values[name] = value
             continue

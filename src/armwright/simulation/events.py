@@ -111,10 +111,10 @@ def position(
 
     def on(robot: Description) -> list[RobotEvent]:
         i = joint_index(robot, joint)
-        said = name or f"{robot.joints[i].name} at {_shown(levels[0])}"
+        said = name or f"{robot.joints[i].name} at {_level_text(levels[0])}"
         return [RobotEvent(said, JointPosition(_entry(robot, i), levels), direction, terminal)]
 
-    return _event(on, name or f"{_called(joint)} at {_shown(levels[0])}", terminal, direction)
+    return _event(on, name or f"{_called(joint)} at {_level_text(levels[0])}", terminal, direction)
 
 
 def speed(joint: str | int, most: ArrayLike, terminal: bool | int = True, name: str = "") -> Event:
@@ -125,10 +125,10 @@ def speed(joint: str | int, most: ArrayLike, terminal: bool | int = True, name: 
 
     def on(robot: Description) -> list[RobotEvent]:
         i = joint_index(robot, joint)
-        said = name or f"{robot.joints[i].name} faster than {_shown(levels[0])}"
+        said = name or f"{robot.joints[i].name} faster than {_level_text(levels[0])}"
         return [RobotEvent(said, JointSpeed(i, levels), 1, terminal)]
 
-    return _event(on, name or f"{_called(joint)} faster than {_shown(levels[0])}", terminal)
+    return _event(on, name or f"{_called(joint)} faster than {_level_text(levels[0])}", terminal)
 
 
 def plane(
@@ -151,7 +151,7 @@ def plane(
         if frame is not None:
             robot.frame(frame)
         way = ", ".join(f"{x:g}" for x in along)
-        said = name or f"{frame or 'the tool'} passes the plane at {_shown(levels[0])} along ({way})"
+        said = name or f"{frame or 'the tool'} passes the plane at {_level_text(levels[0])} along ({way})"
         return [RobotEvent(said, PlaneDistance(frame, unit, levels), direction, terminal)]
 
     return _event(on, name or f"{frame or 'the tool'} passes a plane", terminal, direction)
@@ -345,7 +345,7 @@ def _numbers(name: str, value: ArrayLike) -> tuple[Any, ...]:
     return (array if array.ndim else float(array),)
 
 
-def _shown(level: Any) -> str:
+def _level_text(level: Any) -> str:
     return f"{level:g}" if isinstance(level, float) else "its own value"
 
 

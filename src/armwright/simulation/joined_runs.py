@@ -50,7 +50,7 @@ def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
         "settings": {key: value for key, value in first.settings.items() if key != "phase"},
         "stop_torque": _stopping(runs),
         "stops": StopHits.joined([run.stops for run in runs]),
-        "memory": _beside([run.memory for run in runs]),
+        "memory": _padded_rows([run.memory for run in runs]),
         "events": tuple(event for run in runs for event in run.events),
         "ended_by": last.ended_by,
         "noticed": tuple(doubt for run in runs for doubt in run.noticed),
@@ -76,8 +76,8 @@ def _summed(parts: Sequence[Array]) -> Array:
     return np.concatenate(found)
 
 
-def _beside(parts: Sequence[Array]) -> Array:
-    """Rows of all, as wide as the widest; nan where a phase remembers less."""
+def _padded_rows(parts: Sequence[Array]) -> Array:
+    """Return the rows of all parts, padded with nan to the widest."""
     wide = max(part.shape[1] for part in parts)
     return np.concatenate([np.pad(part, ((0, 0), (0, wide - part.shape[1])), constant_values=np.nan) for part in parts])
 
@@ -136,15 +136,14 @@ def _doubts(audits: Sequence[Audit], t: Array, neighbour: Array | None) -> Itera
 
 
 def _compounded(parts: Sequence[Array | None]) -> Array | None:
-    """How far a neighbour of the first phase is away, if distances grow from phase to phase as those of neighbours do
-    that each phase has had of its own."""
-    grown, found = 1.0, []
+    """Return the distance of a neighbour of the first phase, growing through each phase as that phase's neighbour."""
+    growth, distances = 1.0, []
     for part in parts:
         if part is None:
             return None
-        found.append(part * grown)
-        grown *= max(1.0, float(part[-1] / part[0])) if part[0] > 0 else 1.0
-    return np.concatenate(found)
+        distances.append(part * growth)
+        growth *= max(1.0, float(part[-1] / part[0])) if part[0] > 0 else 1.0
+    return np.concatenate(distances)
 
 
 def _momentum(parts: Sequence[MomentumBalance | None]) -> MomentumBalance | None:

@@ -22,7 +22,7 @@ REPEAT_TOLERANCE = 1e-9
 STALL_CALLS = 20_000
 """Calls between two records after which the law is called twice at once, as the run may never come to the next."""
 
-NOT_REPEATABLE = "it depends on more than t, q and qd, such as random numbers or a state of its own"
+NOT_REPEATABLE = "it depends on more than t, q and qd, such as random numbers or an internal state"
 REPEAT_HELP = "expected the same torques for the same state: aw.torque.noise draws, and a law with memory remembers"
 
 
@@ -31,15 +31,15 @@ class LawCalls:
 
     def __init__(self, robot: Robot, times: Array) -> None:
         self._robot, self._times = robot, set(times.tolist())
-        self._given: dict[float, tuple[bytes, Array]] = {}
+        self._calls: dict[float, tuple[bytes, Array]] = {}
         self._since = 0
 
     def note(self, t: float, y: Array, torques: Array, ask: Any) -> None:
         """Note a call; `ask` gives the torques again. Raise an IntegrationError where a run struggles in vain."""
         self._since += 1
         if t in self._times:
-            self._since = self._since if t in self._given else 0
-            self._given[t] = (y.tobytes(), torques)
+            self._since = self._since if t in self._calls else 0
+            self._calls[t] = (y.tobytes(), torques)
         if self._since == STALL_CALLS and (told := difference_message(self._robot, torques, ask())):
             raise IntegrationError(
                 f"{told}, so that steps become ever shorter; {REPEAT_HELP}, or fixed steps (step=)", t, y
@@ -49,7 +49,7 @@ class LawCalls:
         """The first record where the law gives other torques (k, n) than it gave."""
         scale = float(np.nanmax(np.abs(torques), initial=0.0))
         for time, y, again in zip(t.tolist(), states[: len(t)], torques, strict=True):
-            before, given = self._given.get(time, (b"", again))
+            before, given = self._calls.get(time, (b"", again))
             if before == y.tobytes() and (told := difference_message(self._robot, given, again, scale)):
                 yield Doubt(time, f"{told}; {REPEAT_HELP}")
                 return

@@ -141,17 +141,17 @@ def equations_of_motion(record: MotionRecord) -> MotionEquations:
 
 
 def _check_repeated(law: Law, graph: Graph, one: Sequence[Scalar], two: Sequence[Scalar]) -> None:
-    """Raise an InputError if a law gives other formulas when it is asked again."""
+    """Raise an InputError if a law gives other formulas when it is called again."""
     if any(graph.lift(x) is not graph.lift(y) for x, y in zip(one, two, strict=True)):
         raise InputError(
-            f"torque law {type(law).__name__} gives other torques when it is asked twice for the same moment: it draws "
-            "random numbers, or keeps a state of its own. It is asked once, when it is compiled; expected "
+            f"torque law {type(law).__name__} gives different torques for the same moment: it draws "
+            "random numbers, or has an internal state. It is called once, when it is compiled; expected "
             "aw.torque.noise for random torques, and memory (start and rates) for what it remembers"
         )
 
 
 def _inputs_like(at: Moment, graph: Graph, prefix: str) -> Moment:
-    """Another moment of the same robot, of inputs that have this before their names."""
+    """Return another moment of the same robot, whose inputs have a prefix before their names."""
     q, qd, memory = ([graph.input(f"{prefix}{x.key}") for x in part] for part in (at.q, at.qd, at.memory))
     return at._replace(t=graph.input(f"{prefix}t"), q=q, qd=qd, memory=memory)
 
@@ -159,7 +159,7 @@ def _inputs_like(at: Moment, graph: Graph, prefix: str) -> Moment:
 def position_rates(
     mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]
 ) -> list[Scalar]:
-    """dq/dt; `unit` is q with quaternions of unit length, beside which longer or shorter ones turn as they do."""
+    """Return dq/dt; `unit` is q with quaternions of unit length, with which those of other lengths turn."""
     if not mechanism.balls:
         return list(qd)
     moving, turning = ([dot(row, qd) for row in tangent(mechanism, x)] for x in (list(unit), list(q)))
@@ -169,7 +169,7 @@ def position_rates(
 
 
 def unit_length_replacements(q: Sequence[Expr], unit_vectors: Sequence[tuple[int, int]]) -> dict[Expr, Operand]:
-    """What unit quaternions have in place of the entries of those in a state: of a sum of squares, one."""
+    """Return the replacements that scale quaternions of a state to unit length; their sum of squares becomes 1."""
     replacements: dict[Expr, Operand] = {}
     for begin, end in unit_vectors:
         entries = q[begin:end]

@@ -170,18 +170,18 @@ def _check(phases: Any, events: tuple[Any, ...], options: Mapping[str, Any]) -> 
 
 
 def _remaining(robot: Robot, events: tuple[Any, ...], runs: Sequence[Run]) -> list[Any]:
-    """The events of the whole run, each to end it after as many times as are left of its own."""
-    left = []
+    """Return the events of the whole run with the numbers of occurrences that remain until each ends it."""
+    remaining = []
     for event in events:
         times = int(event.terminal) if hasattr(event, "terminal") else 0
         if times > 1:
             names = _names(robot, [event])
             found = sum(1 for run in runs for one in run.events if one.name in names)
             rest = times - found
-            left.append(event.after(rest) if isinstance(event, Event) else replace(event, terminal=rest))
+            remaining.append(event.after(rest) if isinstance(event, Event) else replace(event, terminal=rest))
         else:
-            left.append(event)
-    return left
+            remaining.append(event)
+    return remaining
 
 
 def _listed(events: Any) -> tuple[Any, ...]:

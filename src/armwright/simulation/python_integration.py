@@ -71,7 +71,7 @@ def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     found = solution.statistics
     statistics = Statistics(found.accepted, found.rejected or 0, found.evaluations, time.perf_counter() - begin)
     message = solution.message if error is not None else stopped
-    stops = watcher.found if watcher else None
+    stops = watcher.hits if watcher else None
     times, states = np.asarray(solution.t), np.asarray(solution.y)
     run = run_of(plan, times, states, statistics, message, error is not None, stops)
     noticed = calls.doubts(run.t, states, run.tau + run.drag)

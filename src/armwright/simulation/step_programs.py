@@ -51,9 +51,9 @@ def _integration(program: Program) -> Integration:
 def step_derivatives_program(
     robot: Description, program: Program, vary: tuple[str, ...] = (), looped: bool = False
 ) -> Program:
-    """How where `step_program` leads depends on q, qd and tau, of a robot whose positions are numbers: (2 n, 3 n).
+    """Return the derivatives (2 n, 3 n) of the end of `step_program` by q, qd and tau, for a robot without quaternions.
 
-    If `looped`, the equations of the accelerations are left to solve.
+    If `looped`, the program leaves the equations of the accelerations to the caller.
     """
     method = _integration(program)
     slopes = written_out(cheapest(TraceRequest("forward_dynamics_derivatives", robot, (), vary, looped)).program)

@@ -196,11 +196,11 @@ class Stepper:
         if self._card is not None:
             self._card.check_written(*into)
         if self._elsewhere(q, qd, tau, *into):
-            done = self._there(
+            done = self._on_device(
                 lambda a, b, c, *into: self.step(a, b, c, into or None, raises=raises), *(q, qd, tau, *into)
             )
             return (*into, *done[len(into) :])
-        arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
+        arrays, batch = self._state_arrays({"q": q, "qd": qd, "tau": tau})
         y, good = self._run(self._kernel, arrays, batch, whole_number("threads", threads, 1), raises)
         ends: tuple[Array, ...] = (y[..., : self.robot.nq], y[..., self.robot.nq :])
         if into:
@@ -216,9 +216,9 @@ class Stepper:
         failed.
         """
         if self._elsewhere(q0, qd0, tau):
-            return self._there(lambda a, b, c: self.rollout(a, b, c, raises=raises), q0, qd0, tau)
+            return self._on_device(lambda a, b, c: self.rollout(a, b, c, raises=raises), q0, qd0, tau)
         torques = self._torques(tau)
-        (q, qd, _, *held), batch = self._given({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
+        (q, qd, _, *held), batch = self._state_arrays({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
         q, torques = self._together(self._unit(q, batch, raises), torques)
         shares, nq, n, steps = whole_number("threads", threads, 1), self.robot.nq, self.robot.n, torques.shape[-2]
         self._check_room("the rollout", (steps + 1, *batch, nq + n))
@@ -242,8 +242,8 @@ class Stepper:
         joint a small rotation in the axes of its body. With `raises=False` a third array says which states are good.
         """
         if self._elsewhere(q, qd, tau):
-            return self._there(lambda a, b, c: self.linearised(a, b, c, raises=raises), q, qd, tau)
-        arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
+            return self._on_device(lambda a, b, c: self.linearised(a, b, c, raises=raises), q, qd, tau)
+        arrays, batch = self._state_arrays({"q": q, "qd": qd, "tau": tau})
         shares, n = whole_number("threads", threads, 1), self.robot.n
         if self.robot.balls:
             whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays]
@@ -278,13 +278,13 @@ class Stepper:
         if self._elsewhere(q0, qd0, tau, by_q, by_qd):
             kind = self._card.array_package((q0, qd0, tau, by_q, by_qd))
 
-            def asked(q: Array, qd: Array) -> tuple[Any, ...]:
+            def cost_slopes(q: Array, qd: Array) -> tuple[Any, ...]:
                 both = by_q(*(self._card.to_package(x, kind) for x in (q, qd)))  # type: ignore[operator]
                 return tuple(map(self._card.to_cupy, both)) if isinstance(both, (tuple, list)) else both
 
-            back = self._there(
+            back = self._on_device(
                 lambda q0, qd0, tau, by_q, by_qd: self.gradient(q0, qd0, tau, by_q, by_qd, every, raises=raises),
-                *(q0, qd0, tau, asked if callable(by_q) else by_q, by_qd),
+                *(q0, qd0, tau, cost_slopes if callable(by_q) else by_q, by_qd),
             )
             return RolloutGradient(*back)
         torques, nq = self._torques(tau), self.robot.nq
@@ -310,7 +310,7 @@ class Stepper:
             )
         ]
         batch = q.shape[:-2]
-        q, qd, torques, *rest = self._together(q, qd, torques, *grads, *self._held)
+        q, qd, torques, *rest = self._together(q, qd, torques, *grads, *self._parameter_arrays)
         grads, held = rest[:2], rest[2:]
         total = np.concatenate([g[..., -1, :] for g in grads], axis=-1)
         by_tau = package(total).empty((*batch, torques.shape[-2], self.robot.n), self.dtype)
@@ -343,20 +343,20 @@ class Stepper:
     @property
     def code(self) -> StepCode:
         """The kernels and the numbers they are given beside a state, for who calls them without this object."""
-        return StepCode(self._kernel, lambda: step_gradient_kernel(self._record), self._held, self._plan)
+        return StepCode(self._kernel, lambda: step_gradient_kernel(self._record), self._parameter_arrays, self._plan)
 
     def _elsewhere(self, *arrays: Any) -> bool:
         """Return True if some are arrays on the card of another package than CuPy."""
         return self._card is not None and self._card.array_package(arrays) in self._card.FOREIGN_PACKAGES
 
-    def _there(self, work: Callable[..., tuple[Any, ...]], *arrays: Any) -> tuple[Any, ...]:
+    def _on_device(self, work: Callable[..., tuple[Any, ...]], *arrays: Any) -> tuple[Any, ...]:
         """Return the results for arrays of another package on the card: in the same memory, on its stream."""
         kind = self._card.array_package(arrays)
         with self._card.stream(kind):
             return tuple(self._card.to_package(x, kind) for x in work(*map(self._card.to_cupy, arrays)))
 
     def _together(self, *arrays: Array) -> list[Array]:
-        """The same, all on the card if one of them is."""
+        """Return the arrays, all on the card if one of them is."""
         return [self._card.to_device(x) for x in arrays] if any(map(on_card, arrays)) else list(arrays)
 
     def _torques(self, tau: ArrayLike) -> Array:
@@ -366,20 +366,20 @@ class Stepper:
             raise InputError(f"tau has shape {torques.shape}; expected (..., steps, {n}), one row for every step")
         return torques
 
-    def _given(self, state: Mapping[str, ArrayLike]) -> tuple[list[Array], tuple[int, ...]]:
-        """Arrays (..., entries) of a state and of what is held, and the batch they are for."""
+    def _state_arrays(self, state: Mapping[str, ArrayLike]) -> tuple[list[Array], tuple[int, ...]]:
+        """Return the arrays (..., entries) of a state and of the parameters, and their batch shape."""
         shapes = {name: (size,) for name, size in self._sizes.items()}
         arrays = {
             name: checked_array(name, value, shapes[name], self.dtype, STATE_MEANINGS[name], self._card is not None)
             for name, value in state.items()
         }
-        arrays |= dict(zip(self.parameters, self._held, strict=True))
+        arrays |= dict(zip(self.parameters, self._parameter_arrays, strict=True))
         arrays = dict(zip(arrays, self._together(*arrays.values()), strict=True))
         return list(arrays.values()), common_shape({name: (array, 1) for name, array in arrays.items()})
 
     @property
-    def _held(self) -> list[Array]:
-        """Parameters (..., entries)."""
+    def _parameter_arrays(self) -> list[Array]:
+        """The arrays (..., entries) of the varied parameters."""
         found = []
         for name, value in self.parameters.items():
             one = value[..., None] if self._sizes[name] == 1 and value.shape[-1:] != (1,) else value
@@ -485,9 +485,9 @@ class Stepper:
             t=self.dt,
         )
 
-    def _checked_one(self, q: Any, qd: Any, tau: Any, *_held: Any) -> Array:
+    def _checked_one(self, q: Any, qd: Any, tau: Any, *_parameters: Any) -> Array:
         """Return the next state for arguments that the fast call for one state refuses."""
-        arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
+        arrays, batch = self._state_arrays({"q": q, "qd": qd, "tau": tau})
         return self._run(self._kernel, arrays, batch, 1, raises=True)[0]
 
     def _filled(self, out: tuple[Array, ...], ends: tuple[Array, ...]) -> tuple[Array, ...]:

@@ -159,14 +159,14 @@ class HitDetector:
 
     def __init__(self, law: Law, moment: Any, t: float, y: Array) -> None:
         self._law, self._moment, self._last = law, moment, moment(t, y)
-        self._found = {name: np.full(self._last.n, begin) for name, begin in HIT_STARTS.items()}
+        self._maxima = {name: np.full(self._last.n, begin) for name, begin in HIT_STARTS.items()}
 
     def __call__(self, t: float, y: Array) -> None:
         at = self._moment(t, y)
         for name, values in hits_in_step(self._law, self._last, at).items():
-            np.fmax(self._found[name], np.array(values, float), out=self._found[name])
+            np.fmax(self._maxima[name], np.array(values, float), out=self._maxima[name])
         self._last = at
 
     @property
-    def found(self) -> StopHits:
-        return StopHits.of(self._found)
+    def hits(self) -> StopHits:
+        return StopHits.of(self._maxima)

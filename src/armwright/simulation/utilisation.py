@@ -55,11 +55,11 @@ class Use:
 
     @property
     def too_weak(self) -> bool:
-        return _beyond(self.torque)
+        return _exceeds_limit(self.torque)
 
     @property
     def too_slow(self) -> bool:
-        return _beyond(self.speed)
+        return _exceeds_limit(self.speed)
 
     @property
     def of_torque(self) -> str:
@@ -198,7 +198,7 @@ def _part(peak: float, limit: float | None) -> float | None:
     return peak / limit if limit else np.inf if peak else 0.0
 
 
-def _beyond(part: float | None) -> bool:
+def _exceeds_limit(part: float | None) -> bool:
     return part is not None and part > 1 + UTILISATION_TOLERANCE
 
 

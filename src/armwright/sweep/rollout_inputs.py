@@ -14,7 +14,7 @@ from armwright.model.records import Payload
 from armwright.model.robot_parameters import robot_parameters
 from armwright.model.transforms import tensor_entries
 from armwright.robot import Robot
-from armwright.scenario import Scenario, made
+from armwright.scenario import Scenario, scenario_from_tables
 from armwright.simulation.plan import reference_states
 from armwright.sweep import motion_parameters
 from armwright.sweep.actuator_choices import ActuatorChoices
@@ -38,7 +38,7 @@ def scenario_of(study: Study, robot: str | Robot | Mapping[str, Any], torque: Ma
     elif loaded is not study.robot:
         data = {key: value for key, value in data.items() if key not in ("payload", "gravity")}
     try:
-        return made(data, loaded, study.file, study.folder, study.text)
+        return scenario_from_tables(data, loaded, study.file, study.folder, study.text)
     except InputError as error:
         raise InputError(f"{study.file}: {error}") from None
 

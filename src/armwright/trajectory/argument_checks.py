@@ -29,7 +29,7 @@ def check_numbers(robot: Any, what: str) -> None:
 
 
 def numbers(name: str, value: ArrayLike, meaning: str) -> Array:
-    """`value` as an array of finite numbers."""
+    """Return `value` as an array of finite numbers."""
     array = checked_array(name, value, (), FLOAT64, meaning)
     if not np.isfinite(array).all():
         place = np.unravel_index(np.argmax(~np.isfinite(array)), array.shape)
@@ -39,6 +39,7 @@ def numbers(name: str, value: ArrayLike, meaning: str) -> Array:
 
 
 def number(name: str, value: float, meaning: str) -> float:
+    """Return a finite number."""
     if isinstance(value, bool) or not isinstance(value, (Real, np.ndarray)) or np.ndim(value) != 0:
         raise InputError(f"{name} = {value!r} is not a number; expected {meaning}")
     try:
@@ -48,7 +49,7 @@ def number(name: str, value: float, meaning: str) -> float:
 
 
 def positive(name: str, value: float, meaning: str) -> float:
-    """A number above zero."""
+    """Return a number above zero."""
     result = number(name, value, meaning)
     if result <= 0:
         raise InputError(f"{name} = {result:g} is not above zero; expected {meaning}")
@@ -56,11 +57,12 @@ def positive(name: str, value: float, meaning: str) -> float:
 
 
 def seconds(duration: float) -> float:
+    """Return a duration above zero."""
     return positive("duration", duration, "seconds, more than zero")
 
 
 def one_per_joint(name: str, value: ArrayLike, n: int | None = None) -> Array:
-    """A number for each joint; a single number is a robot of one joint, or stands for all n joints."""
+    """Return a number for each joint (n,); a single number stands for all n joints, or for one joint without n."""
     array = numbers(name, value, "one number for each joint")
     if array.ndim == 0 and n is not None:
         return np.full(n, float(array))

@@ -210,10 +210,10 @@ def most_payload(
     torque     limits at the joints, magnitudes, one for all or one for each, inf for none; by default the robot's own
     power      likewise, watts; by default there are none
     velocity   likewise; by default the robot's own
-    samples    equal steps in which each motion is looked at, besides both sides of its knots
+    samples    equal steps at which each motion is evaluated, besides both sides of its knots
 
-    The present payload of the robot stays. A robot that is too weak or too slow for the motion as it is raises
-    an `InfeasibleError` that names the joint; a robot without limits of torque and power an `InputError`.
+    The robot keeps its present payload. If it is too weak or too slow even for that, an `InfeasibleError` names the
+    joint; a robot without limits of torque and power raises an `InputError`.
     """
     if not callable(getattr(robot, "with_payload", None)):
         raise InputError(f"most_payload got {robot!r}; expected a robot, such as aw.load('panda')")

@@ -62,13 +62,13 @@ class PiecewisePolynomial(Trajectory):
         return tuple(self.breaks.tolist())
 
     def trace(self, t: Scalar) -> Traced:
-        find = self._selected if hasattr(t, "select") else self._found
+        find = self._selected if hasattr(t, "select") else self._piece
         origin, joints = find(t)
         q, qd, qdd = zip(*(horner(powers, t - origin) for powers in joints), strict=True)
         return list(q), list(qd), list(qdd)
 
-    def _found(self, t: Scalar) -> tuple[Scalar, Sequence[Sequence[Scalar]]]:
-        """The break and the coefficients of the piece of t, a number or an array."""
+    def _piece(self, t: Scalar) -> tuple[Scalar, Sequence[Sequence[Scalar]]]:
+        """Return the first break and the coefficients of the piece of t, a number or an array."""
         if isinstance(t, np.ndarray) and t.ndim:
             pieces = np.searchsorted(self.breaks[1:-1], t, side="left")
             kind = t.dtype if t.dtype.kind == "f" else FLOAT64

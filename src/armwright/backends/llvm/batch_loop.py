@@ -47,11 +47,11 @@ class Batch:
         yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else IMPOSSIBLE_STRIDE}"
         if name == self.through:
             yield f"  %near.{name} = icmp eq i64 %state.{name}, 1"
-            yield from self._far(name)
+            yield from self._bypasses_caches(name)
         if self.rows:
             yield f"  %rows.{name} = icmp eq i64 %entry.{name}, 1"
 
-    def _far(self, name: str) -> Iterator[str]:
+    def _bypasses_caches(self, name: str) -> Iterator[str]:
         """Compute %far: true if rows bypass the caches, being many, contiguous and aligned."""
         n, t = self.sizes[name], self.lanes
         yield f"""  %states = sub i64 %end, %begin

@@ -33,7 +33,7 @@ def kernel(
     got, expected = (np.empty((1, math.prod(tried.shape)), tried.dtype) for _ in range(2))
     tried.run(arrays, got)
     reference.run(arrays, expected)
-    return _alike(got, expected)
+    return _agree(got, expected)
 
 
 def rollout(
@@ -49,7 +49,7 @@ def rollout(
         fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, unit_vectors, gauges)
         travel.run(fields, travel.width)
         ends.append(np.concatenate([fields["y"][:, :1], fields["totals"][:, :1]]))
-    return _alike(*ends)
+    return _agree(*ends)
 
 
 def short(tables: ChainTables) -> ChainTables:
@@ -67,7 +67,7 @@ def _state(sizes: Iterable[int], dtype: np.dtype[Any], units: Units = ()) -> lis
     return [array.astype(dtype) for array in arrays]
 
 
-def _alike(got: Array, expected: Array) -> bool | None:
+def _agree(got: Array, expected: Array) -> bool | None:
     """Return True if results agree to rounding; None if those of the interpreter are not finite."""
     if not np.isfinite(expected).all():
         return None

@@ -159,8 +159,8 @@ class EventSubdivision(Stages):
         points, values = (before, one, two, after), (before, third, second, after)
         many = self._twice([self.true("olt", self.op("fmul", a, b), zero) for a, b in pairwise(points)])
         off = self.call("maxnum", self._off(third, points), self._off(second, points[::-1]))
-        wide = self.op("fsub", self._most("maxnum", points), self._most("minnum", points))
-        nearest = self._most("minnum", [self.call("fabs", x) for x in values])
+        wide = self.op("fsub", self._extremum("maxnum", points), self._extremum("minnum", points))
+        nearest = self._extremum("minnum", [self.call("fabs", x) for x in values])
         bent = self.both(
             self.true("ogt", off, self.op("fmul", wide, t.splat(27 * MAX_CUBIC_DEVIATION))),
             self.true(
@@ -183,7 +183,7 @@ class EventSubdivision(Stages):
             cubic = self.call("fmuladd", self.t.splat(float(weight)), point, cubic)
         return self.call("fabs", self.op("fsub", self.op("fmul", value, self.t.splat(27.0)), cubic))
 
-    def _most(self, which: str, values: tuple[str, ...] | list[str]) -> str:
+    def _extremum(self, which: str, values: tuple[str, ...] | list[str]) -> str:
         first, *rest = values
         for value in rest:
             first = self.call(which, first, value)

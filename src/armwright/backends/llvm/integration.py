@@ -129,12 +129,12 @@ class _GradientBody(_Body):
         for e, place in enumerate(self.entries(mu, mu + 1)):
             self.store("%sum", e, self.block.read(place))
 
-        def there(number: str) -> None:
+        def forward(number: str) -> None:
             row = self.let(f"mul i64 {number}, {m}")
             self.each("note", lambda e: self.store("%kept", self.let(f"add i64 {row}, {e}"), self.load("%now", e)))
             self.unless_last(number, lambda: self.step(number))
 
-        def back(number: str) -> None:
+        def backward(number: str) -> None:
             last = self.let(f"sub i64 {self.let(f'sub i64 %count, {number}')}, 1")
             row = self.let(f"mul i64 {last}, {m}")
             self.each("look", lambda e: self.store("%now", e, self.load("%kept", self.let(f"add i64 {row}, {e}"))))
@@ -148,9 +148,9 @@ class _GradientBody(_Body):
                 self.put(f"call void @others({self.state(source)}, {seeds}, ptr {target}, i64 {w}, ptr %status)")
             self.each("gather", self.gather, self.results)
 
-        self.loop("step", "%count", there)
+        self.loop("step", "%count", forward)
         self.returning = True
-        self.loop("back", "%count", back)
+        self.loop("back", "%count", backward)
         self.deliver("%sum", 0, self.results)
 
     def seed(self, stage: int, e: str) -> None:

@@ -87,11 +87,11 @@ def loaded(
     with COMPILE_LOCK:
         code = _LOADED.get(name)
         if code is None:
-            code = _LOADED[name] = _kept(name, lambda: write(lanes(dtype)), right)
+            code = _LOADED[name] = _cached_code(name, lambda: write(lanes(dtype)), right)
         return code
 
 
-def _kept(name: str, text: Callable[[], str], right: Callable[[LoadedCode], bool | None]) -> LoadedCode:
+def _cached_code(name: str, text: Callable[[], str], right: Callable[[LoadedCode], bool | None]) -> LoadedCode:
     """Return code from disk if its name is among its constants and its first result is right, else compile it.
 
     A result may differ by more than usual rounding, as for a nearly singular robot; then compiling gives the same code.

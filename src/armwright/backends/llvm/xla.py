@@ -198,27 +198,27 @@ class Handler:
                 self._fill(name, place)
         self.function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self._engine.get_function_address("handle"))
         if explain is not None:
-            self._told = _TOLD(self._teller(sizes, explain))
-            self._fill("explain", ctypes.cast(self._told, ctypes.c_void_p).value)
+            self._callback = _CALLBACK_TYPE(self._explain_callback(sizes, explain))
+            self._fill("explain", ctypes.cast(self._callback, ctypes.c_void_p).value)
 
     def _fill(self, name: str, place: int | None) -> None:
         ctypes.c_void_p.from_address(self._engine.get_global_value_address(name)).value = place
 
-    def _teller(self, sizes: Sequence[int], explain: Explain) -> Callable[[int, int], int]:
-        said: deque[Any] = deque(maxlen=64)  # what XLA may still be reading
+    def _explain_callback(self, sizes: Sequence[int], explain: Explain) -> Callable[[int, int], int]:
+        texts: deque[Any] = deque(maxlen=64)  # what XLA may still be reading
         number = np.ctypeslib.as_ctypes_type(self._kernel.dtype)
 
-        def told(layout: int, states: int) -> int:
+        def error_text(layout: int, states: int) -> int:
             fields = (ctypes.c_int64 * (3 * len(sizes))).from_address(layout)
             rows = [states if fields[3 * j + 1] else 1 for j in range(len(sizes))]
             views = [
                 np.ctypeslib.as_array((number * (count * size)).from_address(fields[3 * j])).reshape(count, size)
                 for j, (count, size) in enumerate(zip(rows, sizes, strict=True))
             ]
-            said.append(ctypes.create_string_buffer(explain(views).encode()))
-            return ctypes.addressof(said[-1])
+            texts.append(ctypes.create_string_buffer(explain(views).encode()))
+            return ctypes.addressof(texts[-1])
 
-        return told
+        return error_text
 
 
-_TOLD = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_CALLBACK_TYPE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)

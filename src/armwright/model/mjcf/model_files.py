@@ -84,12 +84,12 @@ def file_name(places: MeshFolders, names: list[str], what: str) -> str:
     if len(names) > 1:
         for name in names:
             try:
-                found = places.kept(name, what)
+                found = places.package_name(name, what)
                 places.exact(found, what)
             except (OutsideFolder, MissingMeshError):
                 continue
             return found
-    return places.kept(names[0], what)
+    return places.package_name(names[0], what)
 
 
 def _joined(folder: str, file: str) -> str:
@@ -143,7 +143,7 @@ class _Reading:
         if path in included or path == Path(found.root.file).resolve():
             element.fail(f"<include>: {path.name!r} is included already; MuJoCo includes every file once")
         included.add(path)
-        root = self._parsed(path, self._shown(found, path))
+        root = self._parsed(path, self._displayed_path(found, path))
         if not root.children:
             root.fail(f"<{root.tag}> is empty; expected what is to be included")
         return root.children
@@ -155,7 +155,7 @@ class _Reading:
         if path not in self.documents:
             if len(above) >= MAX_ATTACH_DEPTH:
                 element.fail(f"models attach each other more than {MAX_ATTACH_DEPTH} deep")
-            root = self._parsed(path, self._shown(found, path))
+            root = self._parsed(path, self._displayed_path(found, path))
             folder = os.path.dirname(name)
             self.documents[path] = self.document(root, folder, (*above, Path(found.root.file).resolve()))
         model = self.documents[path]
@@ -168,7 +168,7 @@ class _Reading:
         problem = ""
         for name in names:
             try:
-                return self.places.exact(self.places.kept(name, what), what), name
+                return self.places.exact(self.places.package_name(name, what), what), name
             except (OutsideFolder, MissingMeshError) as error:
                 problem = problem or str(error)
         element.fail(problem)
@@ -192,7 +192,7 @@ class _Reading:
             root.fail(f"more than {MAX_XML_ELEMENTS} elements, with what is included")
 
     @staticmethod
-    def _shown(found: Document, path: Path) -> str:
+    def _displayed_path(found: Document, path: Path) -> str:
         """Return the path of a file in the style of the document's path."""
         own = Path(found.root.file)
         return os.path.join(own.parent, os.path.relpath(path, own.resolve().parent))

@@ -71,11 +71,11 @@ def _on_ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> Mj
         MjcfJoint(joint.name, "slide", x[i], origin, drive=joint) for i, joint in enumerate(freedoms) if joint.prismatic
     ]
     ball = MjcfJoint(name, "ball", x[2], origin, drive=last)
-    _check_alike(name, freedoms[: len(slides)], "that slide", ("armature",))
+    _check_equal_drives(name, freedoms[: len(slides)], "that slide", ("armature",))
     if first.kind == "planar":
         return MjcfBody(pose, (*slides, MjcfJoint(last.name, "hinge", x[2], origin, drive=last)))
-    _check_alike(name, freedoms[len(slides) :], "that turn")
-    if first.kind == "free" and on_base and np.array_equal(pose, np.eye(4)) and _alike(freedoms):
+    _check_equal_drives(name, freedoms[len(slides) :], "that turn")
+    if first.kind == "free" and on_base and np.array_equal(pose, np.eye(4)) and _have_equal_drives(freedoms):
         rest = np.eye(4)
         if last.sprung:  # which MuJoCo has where the body is drawn
             turn = quaternion_of(Vector(*(joint.spring_rest for joint in freedoms[3:])))
@@ -92,13 +92,15 @@ def _on_ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> Mj
 COMMON_FIELDS = ("viscous", "coulomb", "armature", "spring_stiffness")
 
 
-def _alike(freedoms: Sequence[JointModel], fields: Sequence[str] = COMMON_FIELDS) -> bool:
+def _have_equal_drives(freedoms: Sequence[JointModel], fields: Sequence[str] = COMMON_FIELDS) -> bool:
     """Return whether the drives of some freedoms are equal."""
     return all(getattr(joint, name) == getattr(freedoms[0], name) for joint in freedoms for name in fields)
 
 
-def _check_alike(name: str, freedoms: Sequence[JointModel], which: str, fields: Sequence[str] = COMMON_FIELDS) -> None:
-    if freedoms and not _alike(freedoms, fields):
+def _check_equal_drives(
+    name: str, freedoms: Sequence[JointModel], which: str, fields: Sequence[str] = COMMON_FIELDS
+) -> None:
+    if freedoms and not _have_equal_drives(freedoms, fields):
         raise ModelError(
             f"the freedoms of {name!r} {which} have different {', '.join(fields)}, and MuJoCo has one for all; "
             "write it as TOML (to_toml)"

@@ -80,7 +80,9 @@ def _stripped(
     document: Document, keep_inertials: bool, names: Mapping[int, str], places: MeshFolders, meshes: dict[str, bytes]
 ) -> Element:
     coupled = tendons.coupling(document.root)
-    sections = [_kept(section, keep_inertials) for section in coupled.children if section.tag in DYNAMICS_SECTIONS]
+    sections = [
+        _without_visuals(section, keep_inertials) for section in coupled.children if section.tag in DYNAMICS_SECTIONS
+    ]
     used = {e.attributes["mesh"] for s in sections for e in s.walk() if e.tag == "geom" and "mesh" in e.attributes}
     weighed = any("settotalmass" in e.attributes for e in document.root.all("compiler"))
     for section in sections:
@@ -137,15 +139,15 @@ def _not_finite(word: str) -> bool:
         return False
 
 
-def _kept(element: Element, keep_inertials: bool, shapes: bool = True) -> Element:
-    """An element without what is only seen, and a body with its <inertial> without its shapes."""
+def _without_visuals(element: Element, keep_inertials: bool, shapes: bool = True) -> Element:
+    """Return an element without visuals, and bodies with an <inertial> without their shapes."""
     if element.tag in ("body", "worldbody"):
         weighed = keep_inertials and any(child.tag == "inertial" for child in element.children)
         shapes = not weighed and element.tag == "body"
     if element.tag == "geom" and element.all("plugin"):
         element.fail("<plugin> is refused in a <geom> that its body takes its mass from; give the body an <inertial>")
     children = [
-        _kept(child, keep_inertials, shapes)
+        _without_visuals(child, keep_inertials, shapes)
         for child in element.children
         if child.tag not in IGNORED_ELEMENTS and (shapes or child.tag != "geom") and not _foreign(element, child)
     ]

@@ -142,19 +142,19 @@ def _files(document: Document, places: MeshFolders, known: dict[int, dict[str, s
 
 def _visible(document: Document, names: Mapping[int, str]) -> Element:
     """Return the elements of a document that define shapes; its attached models have these file names."""
-    root = _kept(document.root)
+    root = _visible_element(document.root)
     for section in root.all("asset"):
         section.children = [child for child in section.children if child.tag != "model"]
     models = attachment_assets(document, names)
     return replace(root, children=[*root.children, *models])
 
 
-def _kept(element: Element, inside: str = "") -> Element:
+def _visible_element(element: Element, inside: str = "") -> Element:
     """Return an element with VISIBLE_ATTRIBUTES alone, and without the files of meshes."""
     attributes = {name: text for name, text in element.attributes.items() if name in VISIBLE_ATTRIBUTES[element.tag]}
     if element.tag == "mesh" and inside == "asset":
         attributes |= {"name": mesh_name(element), "file": "none.stl"}
-    children = [_kept(child, element.tag) for child in element.children if child.tag in VISIBLE_ATTRIBUTES]
+    children = [_visible_element(child, element.tag) for child in element.children if child.tag in VISIBLE_ATTRIBUTES]
     return replace(element, attributes=attributes, children=children)
 
 

@@ -111,7 +111,7 @@ class _Evaluation:
     def value(self, node: ast.AST) -> Value:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
-            raise Refused(f"{_shown(node)} is not allowed: expected numbers, texts, operators and functions")
+            raise Refused(f"{_quoted_source(node)} is not allowed: expected numbers, texts, operators and functions")
         self.budget.spend(1)
         self.depth += 1
         if self.depth > MAX_EXPRESSION_DEPTH:
@@ -138,7 +138,7 @@ class _Evaluation:
 
     def _constant(self, node: ast.Constant) -> Value:
         if node.value is not None and not isinstance(node.value, (bool, int, float, str)):
-            raise Refused(f"{_shown(node)} is not allowed: expected a number or a text")
+            raise Refused(f"{_quoted_source(node)} is not allowed: expected a number or a text")
         return node.value
 
     def _name(self, node: ast.Name) -> Value:
@@ -156,12 +156,12 @@ class _Evaluation:
 
     def _unaryop(self, node: ast.UnaryOp) -> Value:
         if type(node.op) not in UNARY_OPERATORS:
-            raise Refused(f"{_shown(node)} is not allowed: expected one of + - not")
+            raise Refused(f"{_quoted_source(node)} is not allowed: expected one of + - not")
         return UNARY_OPERATORS[type(node.op)](self.value(node.operand))
 
     def _binop(self, node: ast.BinOp) -> Value:
         if type(node.op) not in BINARY_OPERATORS:
-            raise Refused(f"{_shown(node)} is not allowed: expected one of + - * / // % **")
+            raise Refused(f"{_quoted_source(node)} is not allowed: expected one of + - * / // % **")
         return BINARY_OPERATORS[type(node.op)](self.value(node.left), self.value(node.right))
 
     def _boolop(self, node: ast.BoolOp) -> Value:
@@ -193,7 +193,9 @@ class _Evaluation:
         if isinstance(holder, dict) and not isinstance(key, (slice, list)):
             return _key(holder, key)
         if not isinstance(holder, (list, str)):
-            raise Refused(f"{_shown(node.value)} is {_kind(holder)}; only lists, texts and dictionaries have [ ]")
+            raise Refused(
+                f"{_quoted_source(node.value)} is {_kind(holder)}; only lists, texts and dictionaries have [ ]"
+            )
         return holder[key]
 
     def _slice(self, node: ast.Slice) -> Value:
@@ -204,10 +206,10 @@ class _Evaluation:
         if isinstance(holder, dict) and (name in holder or ("dict", name) not in ALLOWED_METHODS):
             return _key(holder, name)
         if isinstance(holder, Lookup):
-            return look_up(holder, name, f"name in {_shown(node.value)}")
+            return look_up(holder, name, f"name in {_quoted_source(node.value)}")
         method = ALLOWED_METHODS.get((type(holder).__name__, name))
         if method is None:
-            raise Refused(f"{_shown(node)}: {_kind(holder)} has no attribute {name!r} that may be used")
+            raise Refused(f"{_quoted_source(node)}: {_kind(holder)} has no attribute {name!r} that may be used")
         if isinstance(holder, str):
             self._weigh(holder)
         return XacroFunction(name, lambda *arguments: method(holder, *arguments))
@@ -215,11 +217,11 @@ class _Evaluation:
     def _call(self, node: ast.Call) -> Value:
         function = self.value(node.func)
         if not isinstance(function, XacroFunction):
-            raise Refused(f"{_shown(node.func)} is {_kind(function)}, not a function")
+            raise Refused(f"{_quoted_source(node.func)} is {_kind(function)}, not a function")
         arguments = [self.value(argument) for argument in node.args]
         self._weigh(*arguments)
         if any(keyword.arg is None for keyword in node.keywords):
-            raise Refused(f"** is not allowed in {_shown(node)}")
+            raise Refused(f"** is not allowed in {_quoted_source(node)}")
         named = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
         return function.call(*arguments, **named)
 
@@ -280,7 +282,7 @@ def _kind(value: Value) -> str:
     return names.get(type(value).__name__, "a number")
 
 
-def _shown(node: ast.AST) -> str:
+def _quoted_source(node: ast.AST) -> str:
     try:
         text = ast.unparse(node)
     except (RecursionError, ValueError):

@@ -121,7 +121,7 @@ class TextExpander:
             case "arg", name:
                 return self._argument(name)
             case "find", package:
-                return self._found(package)
+                return self._package_folder(package)
             case "eval", expression:
                 return evaluate(expression, self._arguments(), self.budget)
             case "dirname", "":
@@ -142,7 +142,7 @@ class TextExpander:
         near = closest_name(name, self.arguments)
         raise Refused(f"unknown argument {name!r}; " + (f"did you mean {near!r}? Or {give}" if near else give))
 
-    def _found(self, package: str) -> str:
+    def _package_folder(self, package: str) -> str:
         """Return a folder, or a package name, which fails only if one of its files is read."""
         self.budget.spend(SEARCH_COST)
         return str(self.folders.package(package, self.file) or SCHEME + package)
@@ -153,7 +153,7 @@ class TextExpander:
         values = {name: literal(text) for name, text in self.arguments.items()}
         functions = {
             "arg": XacroFunction("arg", lambda name: literal(self._argument(name))),
-            "find": XacroFunction("find", self._found),
+            "find": XacroFunction("find", self._package_folder),
             "dirname": XacroFunction("dirname", lambda: str(self.file.parent)),
         }
         return RecordedNames({**BUILT_IN_NAMES, **values, **functions}, self.used)

@@ -51,7 +51,9 @@ def appearance_of(robot: Robot) -> Appearance:
     if robot.payload is not None and robot.tip is not None:
         links[robot.tip] += (_payload(robot),)
     meshes = {visual.shape for visuals in seen for visual in visuals if isinstance(visual.shape, Mesh)}
-    return Appearance(tuple(base), tuple(tuple(link) for link in links), size, made, tuple(_told(lost, len(meshes))))
+    return Appearance(
+        tuple(base), tuple(tuple(link) for link in links), size, made, tuple(_mesh_notes(lost, len(meshes)))
+    )
 
 
 def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
@@ -65,7 +67,7 @@ def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
     return shape not in lost
 
 
-def _told(lost: Mapping[Mesh, str], count: int) -> Iterator[str]:
+def _mesh_notes(lost: Mapping[Mesh, str], count: int) -> Iterator[str]:
     """Return notes: one sentence for all missing meshes, and one for each that cannot be read."""
     yield from (why for why in lost.values() if why)
     missing = [mesh.file for mesh, why in lost.items() if not why]
