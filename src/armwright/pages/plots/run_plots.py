@@ -1,4 +1,4 @@
-"""A run as curves over time, and as torque over speed within the limits of each joint."""
+"""Plots of a run: quantities over time, and the torque of each joint over its speed with the limits."""
 
 from __future__ import annotations
 
@@ -27,50 +27,52 @@ DEFAULT_QUANTITIES = ("q", "qd", "tau", "energy")
 def plot_run(run: Run, what: Sequence[str] | str = DEFAULT_QUANTITIES, joints: Any = None) -> Any:
     """Return a figure with a chart for each of `what`: q, qd, qdd, tau, power, stop_torque or energy.
 
-    The reference is dashed; the limits of a joint are dotted where it comes near them.
+    The reference is dashed, the limits that a joint comes close to are dotted.
     """
-    plt, places = pyplot(), joint_indices(run.robot, joints)
+    plt, indices = pyplot(), joint_indices(run.robot, joints)
     listed = [what] if isinstance(what, str) else list(what)
-    if not listed or not places:
-        raise InputError(f"a plot of {what!r} and joints {joints!r} shows nothing; expected one of each at least")
+    if not listed or not indices:
+        raise InputError(f"what = {what!r} and joints = {joints!r} plot nothing; expected at least one of each")
     for name in listed:
         if name not in QUANTITY_TITLES:
             raise unknown("quantity", name, QUANTITY_TITLES)
         if name == "stop_torque" and not run.stop_torque.size:
-            raise InputError("stop_torque of a run without stops; expected one with stops=True, or another quantity")
+            raise InputError("this run has no stop_torque; expected a run with stops=True, or another quantity")
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(len(listed), 1, sharex=True, squeeze=False, figsize=(8, 1 + 2.1 * len(listed)))
         for ax, name in zip(axes[:, 0], listed, strict=True):
-            ax.set_title(f"{QUANTITY_TITLES[name][0]}, {_unit(run, name, places)}")
-            _draw_energies(ax, run) if name == "energy" else _draw_curves(ax, run, name, places)
+            ax.set_title(f"{QUANTITY_TITLES[name][0]}, {_unit(run, name, indices)}")
+            _draw_energies(ax, run) if name == "energy" else _draw_curves(ax, run, name, indices)
         axes[-1, 0].set_xlabel("t, s")
-        names = [plain_label(run.robot.joints[i].name) for i in places]
-        handles = [plt.Line2D([], [], color=joint_colour(i)) for i in places]
+        names = [plain_label(run.robot.joints[i].name) for i in indices]
+        handles = [plt.Line2D([], [], color=joint_colour(i)) for i in indices]
         figure.legend(handles, names, loc="outside right upper")
         figure.suptitle(plain_label(run.robot.name), x=0.02, ha="left", fontweight="bold")
     return figure
 
 
-def _unit(run: Run, name: str, places: list[int]) -> str:
-    """Return the unit of a quantity: one unit if all joints turn or all slide."""
-    turning, *sliding = QUANTITY_TITLES[name][1].split(" or ")
-    kinds = {bool(run.robot.joints[i].prismatic) for i in places}
-    return " or ".join([turning, *sliding] if len(kinds) > 1 else sliding if kinds == {True} and sliding else [turning])
+def _unit(run: Run, name: str, indices: list[int]) -> str:
+    """Return the unit of a quantity: one if all joints are revolute or all prismatic, else both."""
+    revolute, *prismatic = QUANTITY_TITLES[name][1].split(" or ")
+    kinds = {bool(run.robot.joints[i].prismatic) for i in indices}
+    return " or ".join(
+        [revolute, *prismatic] if len(kinds) > 1 else prismatic if kinds == {True} and prismatic else [revolute]
+    )
 
 
-def _draw_curves(ax: Any, run: Run, name: str, places: list[int]) -> None:
+def _draw_curves(ax: Any, run: Run, name: str, indices: list[int]) -> None:
     values = run.places if name == "q" else getattr(run, name)
-    wanted = dict(zip(("q", "qd", "qdd"), run.reference or (), strict=run.reference is not None)).get(name)
-    for i in places:
+    reference = dict(zip(("q", "qd", "qdd"), run.reference or (), strict=run.reference is not None)).get(name)
+    for i in indices:
         ax.plot(run.t, values[:, i], color=joint_colour(i))
-        if wanted is not None and wanted.shape == values.shape:
-            ax.plot(run.t, wanted[:, i], color=joint_colour(i), linestyle="--", alpha=0.5)
-    low, high = reach = ax.get_ylim()
-    for i in places:
+        if reference is not None and reference.shape == values.shape:
+            ax.plot(run.t, reference[:, i], color=joint_colour(i), linestyle="--", alpha=0.5)
+    low, high = view = ax.get_ylim()
+    for i in indices:
         joint = run.robot.joints[i]
         limit = {"tau": joint.max_torque, "qd": joint.max_velocity}.get(name)
         for level in () if limit is None else (-limit, limit):
-            if 1.3 * reach[0] <= level <= 1.3 * reach[1]:
+            if 1.3 * view[0] <= level <= 1.3 * view[1]:
                 ax.axhline(level, color=joint_colour(i), linestyle=":", alpha=0.8)
                 low, high = min(low, 1.05 * level), max(high, 1.05 * level)
     ax.set_ylim(low, high)
@@ -86,15 +88,15 @@ def _draw_energies(ax: Any, run: Run) -> None:
 
 
 def plot_torque_speed(run: Run, joints: Any = None) -> Any:
-    """Return a figure with a chart for each joint: its torque over its speed, and the limits of both as a box."""
-    plt, places = pyplot(), joint_indices(run.robot, joints)
-    columns = min(3, len(places))
-    rows = math.ceil(len(places) / columns)
+    """Return a figure with a chart for each joint: torque over speed, with the limits of both as a box."""
+    plt, indices = pyplot(), joint_indices(run.robot, joints)
+    columns = min(3, len(indices))
+    rows = math.ceil(len(indices) / columns)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(rows, columns, squeeze=False, figsize=(3.4 * columns, 2.9 * rows))
-        for ax in axes.flat[len(places) :]:
+        for ax in axes.flat[len(indices) :]:
             ax.set_visible(False)
-        for ax, i in zip(axes.flat, places, strict=False):
+        for ax, i in zip(axes.flat, indices, strict=False):
             joint, use = run.robot.joints[i], run.utilisation.joints[i]
             ax.plot(run.qd[:, i], run.tau[:, i], color=joint_colour(i))
             _draw_limits(ax, plt, joint.max_velocity, joint.max_torque, use.too_weak or use.too_slow)
@@ -106,14 +108,14 @@ def plot_torque_speed(run: Run, joints: Any = None) -> Any:
     return figure
 
 
-def _draw_limits(ax: Any, plt: Any, speed: float | None, torque: float | None, beyond: bool) -> None:
-    """Draw the known limits of torque and speed."""
-    line = {"color": "#d92d20" if beyond else "0.4", "linestyle": ":", "linewidth": 1.2}
+def _draw_limits(ax: Any, plt: Any, speed: float | None, torque: float | None, exceeded: bool) -> None:
+    """Draw the known limits of torque and speed, in red if the joint exceeds them."""
+    line = {"color": "#d92d20" if exceeded else "0.4", "linestyle": ":", "linewidth": 1.2}
     if speed is not None and torque is not None:
         ax.add_patch(plt.Rectangle((-speed, -torque), 2 * speed, 2 * torque, fill=False, **line))
         ax.margins(0.08)
         ax.autoscale_view()
     for level, draw in ((speed, ax.axvline), (torque, ax.axhline)):
         if level is not None and (speed is None or torque is None):
-            for at in (-level, level):
-                draw(at, **line)
+            for value in (-level, level):
+                draw(value, **line)

@@ -63,7 +63,7 @@ BIAS_TOO = (
 
 
 def study() -> PaperStudy:
-    """All findings and figures of the paper."""
+    """Return all findings and figures of the paper."""
     return PaperStudy.of_parts(
         "mohan2007",
         "Mohan, Saha 2007: decoupled natural orthogonal complement",
@@ -85,12 +85,12 @@ def study() -> PaperStudy:
 
 
 def counts() -> Part:
-    """Return the counts of a formulation over the sizes."""
+    """Return the findings and the plot of operation counts."""
     return [*printed_crossings(), *recounted_rows(), own_form(), *recounted_crossings(), *steps()], [count_plot()]
 
 
 def printed_crossings() -> list[Finding]:
-    """Return findings on n*, n+ and their neighbours against the printed formulas."""
+    """Return findings on n*, n+ and the counts printed with them, by the printed formulas."""
     findings, right = [], 0
     for authors, (n_star, n_plus, numbers) in CROSSINGS.items():
         row = MOHAN_ROWS[authors]
@@ -111,13 +111,13 @@ def printed_crossings() -> list[Finding]:
 
 
 def still_cheaper(n: int) -> str:
-    """Return the finding on the sizes for which the recursive method is still cheaper."""
+    """Return the reason why a printed n* or n+ is wrong: at n the formulas of Walker and Orin give fewer operations."""
     products, sums = evaluate(WALKER.products, n), evaluate(WALKER.sums, n)
     return f"a slip: for n = {n} the formulas of Walker and Orin give {products} M {sums} A, which is less"
 
 
 def crossings(these: tuple[str, str], those: tuple[str, str]) -> tuple[int, int]:
-    """From which n on these formulas for products and for sums stay below those; n+ is the larger of the two."""
+    """Return the n from which the first formulas stay below the second, for products and for sums; n+ is the larger."""
     found = [
         cheaper_from(MOHAN_SIZES, *([float(evaluate(text, n)) for n in MOHAN_SIZES] for text in pair))
         for pair in zip(these, those, strict=True)
@@ -126,7 +126,7 @@ def crossings(these: tuple[str, str], those: tuple[str, str]) -> tuple[int, int]
 
 
 def most_efficient() -> Finding:
-    """Return the finding on the most efficient algorithm."""
+    """Return the finding on the claim that the proposed algorithm needs the fewest operations."""
     both = [[float(evaluate(r.products, n) + evaluate(r.sums, n)) for n in MOHAN_SIZES] for r in (PROPOSED, EARLIER)]
     first = cheaper_from(MOHAN_SIZES, *both)
     what = "the proposed algorithm is the most efficient"
@@ -136,7 +136,7 @@ def most_efficient() -> Finding:
 
 
 def recounted_rows() -> list[Finding]:
-    """Each row for six joints beside ours."""
+    """Return findings that compare each row for six joints with our counts."""
     findings = []
     for each in compare_counts(6):
         row = each.published
@@ -150,7 +150,7 @@ def recounted_rows() -> list[Finding]:
 
 
 def own_form() -> Finding:
-    """The row of Walker and Orin beside `composite_body`, which is not theirs."""
+    """Return the finding that compares the row of Walker and Orin with `composite_body`, a different algorithm."""
     count = count_without_bias(COMPOSITE, 6)
     numbers = products(count), count.additions
     parts = [Printed(str(a), b, exact=True) for a, b in zip(WALKER.six, numbers, strict=True)]
@@ -161,7 +161,7 @@ def own_form() -> Finding:
 
 
 def recounted_crossings() -> list[Finding]:
-    """n* and n+ by our own counts: as the paper compares, and like with like."""
+    """Return findings on n* and n+ by our counts, without bias as in the paper and with bias on both sides."""
     formulas = {name: complete(name) for name in ("denoc", "articulated_body", WALKER.ours, COMPOSITE)}
     findings = []
     for those, named in ((WALKER.ours, "Walker, Orin"), (COMPOSITE, COMPOSITE)):
@@ -171,25 +171,25 @@ def recounted_crossings() -> list[Finding]:
             ("Mohan, Saha", "complete", crossings(formulas["denoc"], formulas[those]), BIAS_TOO),
             ("Featherstone", "complete", crossings(formulas["articulated_body"], formulas[those]), BIAS_TOO),
         ):
-            (n_star, n_plus, _), told = CROSSINGS[authors], why if those == WALKER.ours else f"{why}; {MOHAN_OWN_FORM}"
+            (n_star, n_plus, _), note = CROSSINGS[authors], why if those == WALKER.ours else f"{why}; {MOHAN_OWN_FORM}"
             what = f"{authors} against {named}: {{}}, recounted, {part}"
-            findings.append(compare("Table 1", what.format("n*"), n_star, found[0], told))
-            findings.append(compare("Table 1", what.format("n+"), n_plus, max(found), told))
+            findings.append(compare("Table 1", what.format("n*"), n_star, found[0], note))
+            findings.append(compare("Table 1", what.format("n+"), n_plus, max(found), note))
     return findings
 
 
 def complete(name: str) -> tuple[str, str]:
-    """Return products and sums of forward dynamics, bias and all, as polynomials in n."""
+    """Return products and sums of forward dynamics including bias, as polynomials in n."""
     return general(find_formulation("forward_dynamics", name), VALID_FROM).formulas
 
 
 def without_bias(name: str) -> tuple[str, str]:
-    """Products and sums of forward dynamics as the paper counts it, the bias being known."""
+    """Return products and sums of forward dynamics with known bias, as the paper counts them."""
     return fitted_formulas(FITTED_SIZES, [count_without_bias(name, n) for n in FITTED_SIZES])
 
 
 def steps() -> list[Finding]:
-    """Section 4.1: the steps added up, and counted again."""
+    """Return the findings of section 4.1: the sum of the printed steps, and our counts."""
     findings = []
     for what, (each, but_one, once) in MOHAN_TABLES["braces"].items():
         printed = getattr(PROPOSED, what)
@@ -210,7 +210,7 @@ def steps() -> list[Finding]:
 
 
 def written_out() -> Finding:
-    """The fifteen steps in the frames of the paper, all savings at the first and last links found."""
+    """Return the finding on the fifteen steps in the frames of the paper, with all savings at both end links."""
     rods = fitted_formulas(FITTED_SIZES, [count_slender(n, "denoc_stepwise") for n in FITTED_SIZES])
     printed = PROPOSED.products, PROPOSED.sums
     counts = [tuple(float(evaluate(formula, n)) for n in MOHAN_SIZES) for formula in rods]
@@ -228,7 +228,7 @@ def count_slender(n: int, formulation: str = "denoc") -> OperationCount:
 
 
 def third_component() -> Finding:
-    """Steps 8, 9 and 13 take z of the force part of psi-hat = M^ p (33) as zero; here are random slender links."""
+    """Return the finding on z of the force part of psi-hat = M^ p (33), which steps 8, 9 and 13 take as zero."""
     rng = np.random.default_rng(0)
     mechanism = slender_robot(rng.uniform(0.1, 1.0, (JOINTS, 5)).tolist()).mechanism()
     carried, found = None, []
@@ -275,7 +275,7 @@ def robot_and_torques() -> Part:
 
 
 def slender_robot(rows: Sequence[Sequence[float]]) -> Robot:
-    """A robot from rows like those of table 2."""
+    """Return a robot from rows like those of table 2."""
     links = [
         {"type": "revolute", "alpha": alpha, "a": a, "b": b, "theta": 0.0, "slender": {"mass": mass, "hub": hub}}
         for a, b, alpha, mass, hub in rows
@@ -285,7 +285,7 @@ def slender_robot(rows: Sequence[Sequence[float]]) -> Robot:
 
 
 def same_robot() -> Finding:
-    """The packaged robot against one made from the table as it stands above."""
+    """Return the finding that compares the packaged robot with one made from the printed table."""
     q = np.random.default_rng(0).uniform(-3, 3, (20, JOINTS))
     printed = [[float(x) for x in line.split()] for line in MOHAN_TABLES["table_2"].strip().splitlines()]
     rows = [(a, b, math.radians(alpha), *body) for a, b, alpha, *body in printed]

@@ -16,21 +16,21 @@ from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 
 MAX_LIVE = {False: 145, True: 116}
-"""Live values of single and of double precision that fit in registers; some registers are for addresses."""
+"""The most live values that fit in registers, by double precision or not; some registers hold addresses."""
 
 CUT_ARGUMENT = "cut"
-"""The name of the argument with the values of a cut."""
+"""The name of the argument that holds the values of a cut."""
 
 MAX_COST_RATIO = 2
-"""The cost of parts that do not spill, relative to one function, up to which they are used."""
+"""The largest cost of several parts, relative to one function, at which they are used."""
 
 ONE_TRIAL_OPERATIONS, MAX_SPLIT_OPERATIONS = 8000, 14000
-"""Operations above which only one partition is tried, and above which none: it would take a minute, and so long a
-program spills in any case."""
+"""Operations above which only one partition is tried, and above which none: the search would take a minute, and so long
+a program spills in any case."""
 
 
 class OutputPart(NamedTuple):
-    """Some outputs with their indices, the products that are fused into sums, and the schedule."""
+    """Outputs with their indices, the products that are fused into sums, and the schedule."""
 
     outputs: list[tuple[int, Operand]]
     fused: set[int]
@@ -49,49 +49,49 @@ class Partition(NamedTuple):
     parts: list[OutputPart]
 
     def cost(self, double: bool) -> int:
-        """Return the number of operations, with 20 for each live value beyond the registers."""
+        """Return the number of operations, plus 20 for each live value that does not fit in registers."""
         return sum(x.operations + 20 * max(0, x.schedule.max_live - MAX_LIVE[double]) for x in self.parts)
 
 
 def partitions(program: Program, double: bool) -> list[Partition]:
-    """Return the cheaper of one partition, or two: the first computes the values of a cut as further outputs."""
-    numbers = range(len(program.outputs))
-    single = Partition(program, [part(program, numbers)])
+    """Return one partition, or two if that is cheaper: the first also outputs the values of a cut, for the second."""
+    indices = range(len(program.outputs))
+    single = Partition(program, [part(program, indices)])
     if single.parts[0].schedule.max_live <= MAX_LIVE[double] or single.parts[0].operations > MAX_SPLIT_OPERATIONS:
         return [single]
     if cut := min_cut(program):
-        early = sorted({*outputs_before(program, cut), *numbers[program.results :]})
+        early = sorted({*outputs_before(program, cut), *indices[program.results :]})
         first = replace(program, outputs=(*program.outputs, *cut))
-        then = replace_by_argument(program, cut, CUT_ARGUMENT)
+        second = replace_by_argument(program, cut, CUT_ARGUMENT)
         both = [
-            Partition(first, split(first, double, [*early, *range(len(numbers), len(first.outputs))])),
-            Partition(then, split(then, double, [k for k in numbers if k not in set(early)])),
+            Partition(first, split(first, double, [*early, *range(len(indices), len(first.outputs))])),
+            Partition(second, split(second, double, [k for k in indices if k not in set(early)])),
         ]
         if sum(partition.cost(double) for partition in both) < single.cost(double):
             return both
-    return [Partition(program, split(program, double, numbers))]
+    return [Partition(program, split(program, double, indices))]
 
 
-def split(program: Program, double: bool, numbers: Sequence[int]) -> list[OutputPart]:
-    """Return the parts for the outputs with these indices: one, if it fits in registers or several would cost more."""
-    single = part(program, numbers)
+def split(program: Program, double: bool, indices: Sequence[int]) -> list[OutputPart]:
+    """Return the parts for some outputs: one if it fits in registers or if several would cost more."""
+    single = part(program, indices)
     if single.schedule.max_live <= MAX_LIVE[double]:
         return [single]
-    groupings = _groupings(program, numbers, single.operations > ONE_TRIAL_OPERATIONS)
+    groupings = _groupings(program, indices, single.operations > ONE_TRIAL_OPERATIONS)
     tried = [parts for groups in groupings if (parts := _parts(program, groups, double))]
     best = min(tried, key=lambda parts: Partition(program, parts).cost(double), default=[single])
     limit = MAX_COST_RATIO * Partition(program, [single]).cost(double)
     return best if Partition(program, best).cost(double) < limit else [single]
 
 
-def part(program: Program, numbers: Sequence[int]) -> OutputPart:
-    """Return one part with the outputs of these indices."""
-    some = replace(program, outputs=tuple(program.outputs[k] for k in numbers))
-    fused = fused_products(some)
-    return OutputPart(list(zip(numbers, some.outputs, strict=True)), fused, schedule_program(some, fused, numbers))
+def part(program: Program, indices: Sequence[int]) -> OutputPart:
+    """Return one part with some outputs."""
+    subset = replace(program, outputs=tuple(program.outputs[k] for k in indices))
+    fused = fused_products(subset)
+    return OutputPart(list(zip(indices, subset.outputs, strict=True)), fused, schedule_program(subset, fused, indices))
 
 
-def _groupings(program: Program, numbers: Sequence[int], only_first: bool) -> list[list[list[int]]]:
+def _groupings(program: Program, indices: Sequence[int], only_first: bool) -> list[list[list[int]]]:
     """Return groupings of outputs: by outer joint, column, row or matrix."""
     keys: list[Callable[[int, int, int], int]] = [
         lambda row, column, _: -max(row, column),
@@ -99,10 +99,10 @@ def _groupings(program: Program, numbers: Sequence[int], only_first: bool) -> li
         lambda row, _, __: -row,
         lambda row, _, matrix: matrix if row >= 0 else -1,
     ]
-    found, constants = list[list[list[int]]](), [k for k in numbers if not is_variable(program.outputs[k])]
+    found, constants = list[list[list[int]]](), [k for k in indices if not is_variable(program.outputs[k])]
     for key in keys[: 1 if only_first else None]:
         groups = dict[int, list[int]]()
-        for k in numbers:
+        for k in indices:
             if is_variable(program.outputs[k]):
                 groups.setdefault(key(*matrix_entry(program.shape, k)), []).append(k)
         first, *rest = (groups[name] for name in sorted(groups))
@@ -113,7 +113,7 @@ def _groupings(program: Program, numbers: Sequence[int], only_first: bool) -> li
 
 
 def _parts(program: Program, groups: list[list[int]], double: bool) -> list[OutputPart]:
-    """Return parts of as many neighbouring groups as fit in registers; none, if the first group alone does not."""
+    """Return parts of as many consecutive groups as fit in registers; none if the first group alone does not fit."""
     found, begin = list[OutputPart](), 0
 
     def part_to(end: int) -> OutputPart:
@@ -136,9 +136,9 @@ def _parts(program: Program, groups: list[list[int]], double: bool) -> list[Outp
 
 
 def fused_products(program: Program) -> set[int]:
-    """Return the products that are fused into all their uses, which are sums; no sum fuses two, those used least win.
+    """Return the products to fuse: all their uses are sums, and a sum fuses one product, preferably one with few uses.
 
-    A product in k sums is k fused multiply-adds instead of a multiplication and k additions.
+    A product in k sums becomes k fused multiply-adds instead of a multiplication and k additions.
     """
     used = dict[int, list[Expr | None]]()
     for node in program.nodes:
@@ -147,11 +147,11 @@ def fused_products(program: Program) -> set[int]:
     for output in program.outputs:
         if isinstance(output, Expr):
             used.setdefault(output.index, []).append(None)
-    found, taken = set[int](), set[int]()
+    found, fused_sums = set[int](), set[int]()
     products = [node for node in program.nodes if node.op == "mul" and None not in used.get(node.index, [None])]
     for product in sorted(products, key=lambda node: len(used[node.index])):
         sums = [node.index for node in used[product.index] if node is not None]
-        if len(set(sums)) == len(sums) and taken.isdisjoint(sums):
+        if len(set(sums)) == len(sums) and fused_sums.isdisjoint(sums):
             found.add(product.index)
-            taken.update(sums)
+            fused_sums.update(sums)
     return found

@@ -1,4 +1,4 @@
-"""Random numbers by counter, drawn on the card."""
+"""Counter-based random numbers drawn on the GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _code(double: bool) -> CompiledCode:
 
 
 def fill(out: Any, drawn: DrawnColumn, which: RolloutIndices, turns: Array) -> None:
-    """Fill an array on the card (turns, rollouts) on the current stream; `turns` is (turns, 1) or (turns, rollouts)."""
+    """Fill a GPU array (instants, rollouts) for sampling instants `turns`, (instants, 1) or (instants, rollouts)."""
     arrays = []  # kept until the last launch
 
     def device_address(array: Any) -> int:

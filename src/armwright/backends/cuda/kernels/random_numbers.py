@@ -1,4 +1,4 @@
-"""Random numbers by counter: the formulas of `draws` as text of a kernel, which gives the same numbers bitwise."""
+"""The CUDA kernel that draws counter-based random numbers, bitwise equal to those of `draws`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from armwright.draws import (
 )
 
 DRAW_BLOCK_THREADS = 256
-"""Threads of a block."""
+"""Threads per block."""
 
 
 class DrawArguments(ctypes.Structure):
-    """The arguments of the kernel. Where `turn` and `begin` suffice, the addresses of turns and rollouts are null."""
+    """The arguments of the kernel; `turn` replaces the array `turns` if that is null, `begin` the array `rollouts`."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("out", "turns", "rollouts")),
@@ -42,7 +42,7 @@ class DrawArguments(ctypes.Structure):
     def of(
         cls, drawn: DrawnColumn, which: RolloutIndices, turns: Array, out: Any, address: Callable[[Any], int]
     ) -> DrawArguments:
-        """Return the arguments that fill an array (rollouts,) at turns (1,) or (rollouts,).
+        """Return the arguments that fill `out` (rollouts,) for sampling instants `turns`, (1,) or (rollouts,).
 
         `address` returns the address of an array and keeps the array alive.
         """
@@ -53,7 +53,7 @@ class DrawArguments(ctypes.Structure):
 
 
 def kernel_source(double: bool) -> str:
-    """Return `run(Call)`, a kernel with one thread per rollout; on a CPU it is a loop over them."""
+    """Return the source of `run(Call)`, a kernel with one thread per rollout; on a CPU it loops over them."""
     words = {f"{name}{k}": x for name, row in PHILOX_WORDS.items() for k, x in enumerate(row)}
     lines = [f"#define {name} {number}u" for name, number in words.items()]
     lines += [
