@@ -135,7 +135,7 @@ class _Package(ModuleType):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+        return sorted({*(name for name in super().__dir__() if name.startswith("__")), *__all__})
 
 
 sys.modules[__name__].__class__ = _Package

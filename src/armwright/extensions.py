@@ -12,6 +12,8 @@ from typing import Any
 from armwright.errors import unknown
 from armwright.registry import Registry
 
+__all__ = ["register"]
+
 _REGISTRIES = {
     "law": "armwright.torque.laws:LAWS",
     "integrator": "armwright.integrate.integrators:INTEGRATORS",

@@ -44,6 +44,8 @@ from armwright.trace.cheapest import cheapest
 from armwright.trace.evaluation_strategy import EvaluationStrategy, strategy_of, too_long_message
 from armwright.trace.tracing import Traced, TraceRequest, trace
 
+__all__ = ["Function", "compile"]
+
 _MANY_STATES = 16384  # by default all cores are used from here on
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from armwright.model.description import Description
     from armwright.model.tree import Tree
 
+__all__ = ["load", "packaged"]
+
 TREES = (".urdf", ".xacro", ".xml")
 READERS = (".toml", *TREES)
 

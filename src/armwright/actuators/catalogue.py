@@ -16,6 +16,8 @@ from armwright.files import contents, write
 from armwright.model.table_reader import Reader
 from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 
+__all__ = ["Catalogue", "packaged", "parse", "read"]
+
 TOP = ("name", "source", "licence", *PART_TYPES)
 
 

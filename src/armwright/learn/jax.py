@@ -45,6 +45,8 @@ try:
 except ImportError:
     raise InputError("armwright.learn.jax needs JAX: pip install 'armwright[jax]'") from None
 
+__all__ = ["forward_dynamics", "inverse_dynamics", "rollout", "step"]
+
 Arrays: TypeAlias = tuple[Any, ...]
 
 MAX_CACHED_FUNCTIONS = 64

@@ -36,6 +36,8 @@ try:
 except ImportError:
     raise InputError("armwright.learn.torch needs PyTorch: pip install 'armwright[torch]'") from None
 
+__all__ = ["forward_dynamics", "inverse_dynamics", "rollout", "step"]
+
 MAX_CACHED_FUNCTIONS = 64
 """Compiled functions kept for reuse."""
 

@@ -15,6 +15,8 @@ from numbers import Real
 from armwright.actuators.actuator import Brake, Cylinder, Gearbox, Motor
 from armwright.errors import InputError
 
+__all__ = ["cylinder", "holding", "iso_6020_2", "planetary", "servo", "strain_wave"]
+
 TYPICAL_SOURCE = "round numbers scaled by laws of similarity (armwright.sizing.scaling); no product, from no data sheet"
 ISO_SOURCE = (
     "bore, rods and 16 MPa of ISO 6020-2; flow for 0.5 m/s outward, the usual largest speed of such cylinders; mass "

@@ -39,6 +39,8 @@ from armwright.robot import Robot
 from armwright.scenario import robot_in, trajectory_of
 from armwright.trajectory import Trajectory
 
+__all__ = ["parse", "read"]
+
 SIZING_NUMBER_KEYS = ("reserve", "inertia_ratio", "min_frequency", "ambient")
 COUNT_KEYS = ("samples", "sets")
 SIZING_KEYS = (
