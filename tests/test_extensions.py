@@ -159,6 +159,7 @@ def test_every_law_of_armwright_has_words_and_its_row_in_the_documents() -> None
         assert set(entry.words) == set(entry.parameters), name
         arguments = ", ".join([*(["target"] if entry.follows else []), *entry.parameters])
         assert f"| `{name}({arguments})` | {entry.about} |" in document
+        assert entry.make in [getattr(torque, public) for public in torque.__all__], f"export {name} from torque"
 
 
 # Integrators

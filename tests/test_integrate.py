@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,6 +83,14 @@ def test_the_order_conditions_hold_up_to_the_order_and_no_further(name):
             assert tableau.residual(order, weights) <= tableau.tolerance(order, weights)
             if order < 10:
                 assert tableau.residual(order + 1, weights) > 1e-7 > 1e3 * tableau.tolerance(order + 1, weights)
+
+
+@pytest.mark.parametrize("name", methods())
+def test_a_method_is_named_in_the_document(name):
+    text = (Path(__file__).parents[1] / "docs/simulation.md").read_text().split("## Integrators")[1]
+    table = "".join(line for line in text.splitlines() if line.startswith("|"))
+    families = re.findall(r"`([a-z]+)\d+` \.\.\. `", table)  # as in `rk1` ... `rk8`
+    assert f"`{name}`" in table or name.rstrip("0123456789") in families, f"name `{name}` in docs/simulation.md"
 
 
 def test_all_methods_of_the_paper_are_there_with_its_number_of_stages():

@@ -13,7 +13,7 @@ from conftest import HERE
 
 import armwright as aw
 from armwright.errors import InputError, SimulationWarning
-from armwright.simulation.gauges import PEAK_SPEED, Gauge
+from armwright.simulation.gauges import BUILT_IN_GAUGES, PEAK_SPEED, Gauge
 from armwright.simulation.measures import MEASURES, Measure
 
 ARM = aw.load("puma560")
@@ -80,6 +80,8 @@ VALUES: dict[str, Callable[[Records], np.ndarray]] = {
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_has_a_value_test_a_line_in_the_documents_and_an_example(name: str) -> None:
+    listed = set(MEASURES[name].gauges) <= set(BUILT_IN_GAUGES)
+    assert listed, f"list the gauges of {name} in BUILT_IN_GAUGES of simulation/gauges.py"
     assert name in VALUES, f"write what {name} is from records into VALUES"
     for document in ("simulation.md", "studies.md"):
         text = (Path(__file__).parents[1] / "docs" / document).read_text()

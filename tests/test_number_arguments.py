@@ -29,7 +29,7 @@ MANY = MOTION(np.linspace(0, 1, 12))
 ROW = {"type": "revolute", "alpha": 0, "a": 0.5, "d": 0, "mass": 1, "com": [0.1, 0, 0], "inertia": [0.1] * 3 + [0] * 3}
 TURN = np.array([[0.0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
 HELD = ARM.with_payload(1.0, [0.1, 0, 0.1])
-PARAMETERS = identify.vector.parameters(ARM)
+PARAMETERS = identify.parameters(ARM)
 
 
 def tuples(value: Any) -> Any:

@@ -117,6 +117,7 @@ def test_a_command_has_a_sentence_a_value_test_and_examples_that_parse(name: str
     imported = inspect.getdoc(getattr(import_module(f"armwright.cli.{module}"), function))
     assert imported == docstring_of(name)
     assert sentence_of(name).endswith(".")
+    assert name in VALUE_TESTS, f"name in VALUE_TESTS the test that checks what {name} computes"
     file, test = VALUE_TESTS[name].split("::")
     source = (Path(__file__).parent / f"{file}.py").read_text(encoding="utf-8")
     definition = next(
@@ -124,7 +125,7 @@ def test_a_command_has_a_sentence_a_value_test_and_examples_that_parse(name: str
     )
     assert f'"{name}"' in (ast.get_source_segment(source, definition) or "") and "assert" in ast.unparse(definition)
     documented = (Path(__file__).parents[1] / "docs" / "commands.md").read_text(encoding="utf-8")
-    assert examples_of(name)
+    assert examples_of(name), f"write a line 'Example: armwright {name} ...' into the docstring of the command"
     for example in examples_of(name):
         assert re.search(rf"(^|`){re.escape(example)}(?=`| |$)", documented, re.MULTILINE), example
         words = shlex.split(example)

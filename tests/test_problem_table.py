@@ -1,5 +1,6 @@
 """Everything in the table of problems is what its record says: for every backend, arm and way to ask."""
 
+import ast
 import importlib.util
 import inspect
 import math
@@ -86,6 +87,51 @@ def test_programs_and_results_have_the_shapes_of_the_record(problem_name: str, a
     assert f(*(x[0, 1] for x in batch)).shape == shape
     assert f(*(x[:0] for x in batch)).shape == (0, 3, *shape)
     close(f(*batch)[0, 1], f(*(x[0, 1] for x in batch)), 1e-13)
+
+
+VALUE_TESTS = {
+    "inverse_dynamics": "test_robot.test_packaged_robots_give_their_reference_torques",
+    "mass_matrix": "test_robot.test_rr_is_the_closed_form_of_machado_1994",
+    "forward_dynamics": "test_peers.test_pinocchio_agrees",
+    "bias": "test_laws.test_gravity_torque_is_gradient_of_potential_energy",
+    "joint_torque": "test_agreement.test_one_torque_without_the_others_is_that_torque",
+    "gravity_torque": "test_laws.test_torque_is_inertia_coriolis_gravity_and_friction",
+    "coriolis_matrix": "test_laws.test_coriolis_matrix_is_that_of_christoffel_symbols",
+    "kinetic_energy": "test_laws.test_kinetic_energy_is_half_qd_m_qd",
+    "potential_energy": "test_peers.test_pinocchio_has_the_same_energies",
+    "gibbs_function": "test_laws.test_gibbs_function_is_half_the_mass_of_points_times_their_acceleration_squared",
+    "gibbs_gradient": "test_derivatives.test_the_gradient_of_the_gibbs_function_is_the_torque",
+    "forward_kinematics": "test_named_frames.test_pinocchio_has_the_same_poses_and_jacobians_of_every_frame",
+    "link_poses": "test_loops.test_mechanisms_in_closed_form",
+    "link_positions": "test_plots.test_a_robot_is_drawn_where_it_is",
+    "jacobian": "test_kinematics.test_the_jacobian_is_the_derivative_of_the_pose_and_has_the_derivative_it_says",
+    "tip_jacobian": "test_kinematics.test_the_jacobian_is_the_derivative_of_the_pose_and_has_the_derivative_it_says",
+    "jacobian_derivative": "test_kinematics.test_the_jacobian_is_the_derivative_of_the_pose_and_has_the_derivative_it_says",
+    "tip_jacobian_derivative": "test_named_frames.test_a_frame_is_compiled_and_exported_as_the_tool_is",
+    "center_of_mass": "test_named_frames.test_pinocchio_has_the_same_centre_of_mass_and_momentum",
+    "center_of_mass_jacobian": "test_named_frames.test_pinocchio_has_the_same_centre_of_mass_and_momentum",
+    "centroidal_momentum": "test_named_frames.test_pinocchio_has_the_same_centre_of_mass_and_momentum",
+    "centroidal_momentum_matrix": "test_named_frames.test_pinocchio_has_the_same_centre_of_mass_and_momentum",
+    "partial_velocities": "test_laws.test_partial_velocities_times_rates_are_the_velocities_of_the_links",
+    "convective_accelerations": "test_laws.test_convective_accelerations_are_those_of_links_whose_joints_keep_their_speed",
+    "inverse_dynamics_derivatives": "test_derivatives.test_pinocchio_has_the_same_derivatives",
+    "forward_dynamics_derivatives": "test_derivatives.test_pinocchio_has_the_same_derivatives",
+    "regressor": "test_identify.test_the_regressor_times_the_parameters_is_the_torque",
+    "constraint_forces": "test_loops.test_forces_hold_what_the_closed_form_has",
+    "loop_errors": "test_loops.test_mujoco_measures_the_same_errors",
+    "loop_jacobian": "test_loops.test_pinocchio_holds_loops_alike",
+}
+"""For every problem a test that compares its result with a law of mechanics, a closed form or another program."""
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_has_a_value_test(name: str) -> None:
+    assert name in VALUE_TESTS, f"name in VALUE_TESTS a test of the values of {name}"
+    module, _, test = VALUE_TESTS[name].partition(".")
+    source = (Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")
+    bodies = [x for x in ast.parse(source).body if isinstance(x, ast.FunctionDef) and x.name == test]
+    assert bodies, f"{module}.py has no {test}"
+    assert re.search(rf"\b{name}\b", ast.get_source_segment(source, bodies[0]) or ""), f"{test} does not compute {name}"
 
 
 # Every way to ask

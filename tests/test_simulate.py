@@ -4,11 +4,13 @@ import multiprocessing
 import pickle
 import re
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -95,6 +97,38 @@ def registered() -> dict[str, torque.Law]:
         targets = {"": ([0.1, 0.2, 0.3],), " on a motion": (MOTION.holding(),)} if kind.follows else {"": ()}
         laws |= {f"{name}{where}": kind.make(*target, **given) for where, target in targets.items()}
     return laws
+
+
+TORQUES: dict[str, Callable[[SimpleNamespace], np.ndarray]] = {
+    "free": lambda x: np.zeros(3),
+    "constant": lambda x: np.repeat(x.values, 3),
+    "table": lambda x: np.repeat(np.interp(x.t, x.times, np.ravel(x.torques)), 3),
+    "spring_damper": lambda x: -x.stiffness * (x.q - x.rest) - x.damping * x.qd,
+    "friction": lambda x: -x.viscous * x.qd - x.coulomb * np.tanh(x.qd / x.smooth),
+    "pd": lambda x: x.kp * x.e + x.kd * x.ed,
+    "pid": lambda x: x.kp * x.e + x.ki * x.memory + x.kd * x.ed,
+    "pd_gravity": lambda x: x.kp * x.e + x.kd * x.ed + SMOOTH.gravity_torque(x.q),
+    "computed_torque": lambda x: SMOOTH.inverse_dynamics(x.q, x.qd, x.qdd_d + x.kd * x.ed + x.kp * x.e),
+    "feed_forward": lambda x: SMOOTH.inverse_dynamics(x.q_d, x.qd_d, x.qdd_d) + x.kp * x.e + x.kd * x.ed,
+}
+"""The torques of each law, of its parameters, a state x.q and x.qd, its errors x.e and x.ed, and a motion to follow."""
+
+
+@pytest.mark.parametrize("name", torque.LAWS)
+def test_a_law_is_its_formula(name: str) -> None:
+    assert name in TORQUES, f"write the torques of {name} into TORQUES"
+    kind, t, state = torque.LAWS[name], 0.4, np.random.default_rng(0).uniform(-0.5, 0.5, (3, 3))
+    q, qd, memory = state
+    given = dict(kind.example)
+    if "torques" in given:
+        given["torques"] = np.repeat(given["torques"], 3, axis=1)
+    law = kind.make(*([MOTION] if kind.follows else []), **given)
+    q_d, qd_d, qdd_d = MOTION(t)
+    target = {"q_d": q_d, "qd_d": qd_d, "qdd_d": qdd_d, "e": q_d - q, "ed": qd_d - qd}
+    x = SimpleNamespace(t=t, q=q, qd=qd, memory=memory, **target, **kind.example)
+    remembered = memory.tolist() if law.start(3) else ()
+    at = torque.Moment(t, q.tolist(), qd.tolist(), SMOOTH.mechanism(), remembered)
+    close(np.array(law.torques(at), dtype=float), TORQUES[name](x), 1e-12)
 
 
 LAWS = registered() | {

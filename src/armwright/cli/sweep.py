@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from armwright import files
+from armwright.backends.interface import BACKENDS
 from armwright.cli.command import JSON_OPTION
 from armwright.cli.output import console, escape, report_page, show_json, show_progress, show_rows
 from armwright.cli.output import report as note
@@ -34,7 +35,7 @@ def run_sweep(
     threads: Annotated[int | None, typer.Option(help="Threads of this process; all cores by default.", min=1)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes of this machine instead.", min=1)] = None,
     cluster: Annotated[str | None, typer.Option(help="The address of a Dask cluster, tls://host:8786.")] = None,
-    target: Annotated[str | None, typer.Option(help="cpu, or cuda for a card; else as the study says.")] = None,
+    target: Annotated[str | None, typer.Option(help=f"{', '.join(BACKENDS)}; else as the study says.")] = None,
     chunk: Annotated[str | None, typer.Option(metavar="K/N", help="Part K of N alone, for arrays of jobs.")] = None,
     status: Annotated[bool, typer.Option("--status", help="Say how far it is, and do nothing.")] = False,
     report: Annotated[
