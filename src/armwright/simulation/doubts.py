@@ -55,6 +55,7 @@ class Doubt:
 
 
 def doubts_of(run: Run, audit: Audit) -> Iterator[Doubt]:
+    """Yield every doubt about a run."""
     energy, power = (np.abs(x) for x in (audit.energy_defect, audit.power_defect))
     for i in _first(~(energy <= MAX_ENERGY_ERROR * audit.scale)):
         yield Doubt(float(run.t[i]), f"{energy[i]:.2g} J of energy are missing ({audit.scale:.3g} J are moved)")

@@ -5,12 +5,12 @@ memory, which is integrated with the motion. `LAWS` names those that scenario fi
 
 | module               | content                                                     |
 |----------------------|-------------------------------------------------------------|
-| `law`                | `Law` and `Moment`, the base of all laws                    |
+| `moment`             | the time and state at which torques are computed            |
+| `law`                | `Law`, the base of all laws, and their sums and limits      |
 | `prescribed`         | no torque, numbers, a table, a Python function              |
 | `random_torque`      | random torques                                              |
 | `passive`            | springs, dampers, friction, stops                           |
 | `tracking`           | controllers that follow a position or a motion              |
-| `law`          | sums and limits                                             |
 | `laws`               | the registry                                                |
 | `conversion`         | a user's torque argument as a law                           |
 | `runtime_parameters` | the structure of a law, apart from its numbers              |

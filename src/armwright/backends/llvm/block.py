@@ -158,7 +158,7 @@ def declarations(declared: set[str], t: VectorType) -> list[str]:
 def loop_text(label: str, index: str, count: int | str, body: str, before: str, last: str, after: str) -> str:
     """Return a loop with this label: `body` for each index from 0 to below `count`.
 
-    Control comes from `before`, `body` ends in the block `last`, and control goes on at `after`.
+    Control comes from `before`, `body` ends in the block `last`, and control continues at `after`.
     """
     return f"""{label}:
   {index} = phi i64 [ 0, %{before} ], [ {index}.next, %{last} ]
