@@ -64,8 +64,8 @@ def forged(folder: Path, name: str, code: bytes) -> bytes:
 def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is compiled from now on."""
     texts: list[str] = []
-    compiled = native.compiled
-    monkeypatch.setattr(native, "compiled", lambda text: texts.append(text) or compiled(text))
+    compiled = native.compile_ir
+    monkeypatch.setattr(native, "compile_ir", lambda text: texts.append(text) or compiled(text))
     return texts
 
 
@@ -131,10 +131,10 @@ def test_code_that_computes_something_else_is_compiled_anew(
     """Under the right name, but from a text in which a sum was made a difference."""
     arm = aw.random_robot(joints, 3)
     state = [np.full(joints, 0.4)] * (3 if problem == "inverse_dynamics" else 1)
-    compiled = native.compiled
+    compiled = native.compile_ir
     with monkeypatch.context() as wrong:
         wrong.setattr(native, "_LOADED", WeakValueDictionary())
-        wrong.setattr(native, "compiled", lambda text: compiled(text.replace("fadd", "fsub")))
+        wrong.setattr(native, "compile_ir", lambda text: compiled(text.replace("fadd", "fsub")))
         with suppress(InputError):  # without fused operations more sums are wrong, and it overflows
             aw.compile(arm, problem)(*state)
     monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
@@ -158,7 +158,7 @@ def test_code_of_a_robot_with_quaternions_is_found_on_disk(
 
 @pytest.mark.parametrize("integrator", ["rk4", "dop853"])
 def test_a_rollout_from_disk_is_tried_too(integrator: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arm, law, texts, compiled = ARMS[0], Free(), compiled_anew(monkeypatch), native.compiled
+    arm, law, texts, compiled = ARMS[0], Free(), compiled_anew(monkeypatch), native.compile_ir
 
     def made() -> None:
         monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
@@ -167,7 +167,7 @@ def test_a_rollout_from_disk_is_tried_too(integrator: str, folder: Path, monkeyp
         backend("cpu").rollout(program, steps, layout_of(arm, law), None, None, "float64")
 
     with monkeypatch.context() as wrong:
-        wrong.setattr(native, "compiled", lambda text: compiled(text.replace("fadd", "fsub")))
+        wrong.setattr(native, "compile_ir", lambda text: compiled(text.replace("fadd", "fsub")))
         made()
     with pytest.warns(CacheWarning, match="compiled anew"):
         made()

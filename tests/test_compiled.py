@@ -22,7 +22,7 @@ from armwright.backends.llvm import compiler, native
 from armwright.formulations import problem_of
 from armwright.graph import Graph
 from armwright.graph.program import Program
-from armwright.model import description
+from armwright.model import mechanics
 from armwright.trace import cheapest as search
 
 PUMA = aw.load("puma560")
@@ -181,8 +181,8 @@ def test_a_first_call_does_nothing_twice(
     """With an empty cache: every candidate, and every other way to have the best of them, traced once on one mechanism."""
     monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
     built, choices = [], []
-    build, trace = description.Mechanism, search.trace
-    monkeypatch.setattr(description, "Mechanism", lambda **parts: built.append(parts) or build(**parts))
+    build, trace = mechanics.Mechanism, search.trace
+    monkeypatch.setattr(mechanics, "Mechanism", lambda **parts: built.append(parts) or build(**parts))
     monkeypatch.setattr(search, "trace", lambda f, asked, choice: choices.append(choice) or trace(f, asked, choice))
     arm = replace(aw.load(name))  # a new one, of which nothing is known yet
     built.clear()

@@ -158,7 +158,7 @@ def test_what_is_no_pose_is_told_as_on_the_cpu() -> None:
 
 def test_what_a_card_cannot_do_is_told() -> None:
     T = RR.forward_kinematics(np.zeros((2, 2)))
-    with pytest.raises(aw.InputError, match=r"path=True goes from pose to pose, .*leave target out"):
+    with pytest.raises(aw.InputError, match=r"path=True solves pose after pose, .*omit target"):
         RR.inverse_kinematics(T, path=True, target="cuda")
     long = aw.random_robot(30, 1)
     with pytest.raises(

@@ -179,7 +179,7 @@ def test_a_batch_says_which_event_ended_each_rollout_and_compiles_once(monkeypat
     assert run(1.0, "float32").reached == pytest.approx(expected, rel=1e-5)
     none = simulate_batch(HANGING, q0=np.zeros((2, 2)), duration=0.1, events=[events.position(name, -5.0)])
     assert none.ended.tolist() == [-1, -1] and none.finished.all()
-    monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
+    monkeypatch.setattr(native, "compile_ir", lambda text: pytest.fail("something is compiled"))
     assert run(0.5).reached == pytest.approx(np.minimum(np.sqrt(heights / G), 6.0 / G), rel=1e-12)
 
 

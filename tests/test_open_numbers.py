@@ -102,7 +102,7 @@ def test_nothing_is_compiled_twice(what, integrator, monkeypatch):
         return aw.simulate(robot, law, duration=0.1, every=0.05, integrator=integrator, **options)
 
     run()
-    monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
+    monkeypatch.setattr(native, "compile_ir", lambda text: pytest.fail("something is compiled"))
     run()
     run()
 
@@ -196,7 +196,7 @@ def test_a_stepper_shares_its_code(monkeypatch):
     q, qd, tau = START, np.zeros(6), np.ones(6)
     expected = [ARM.with_payload(mass).forward_dynamics(q, qd, tau) for mass in (1.0, 2.0)]
     ends = [aw.stepper(ARM.with_payload(1.0)).step(q, qd, tau)[1]]
-    monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
+    monkeypatch.setattr(native, "compile_ir", lambda text: pytest.fail("something is compiled"))
     ends.append(aw.stepper(ARM.with_payload(2.0)).step(q, qd, tau)[1])
     for end, qdd in zip(ends, expected, strict=True):
         assert np.abs(end / 1e-3 - qdd).max() < 0.02 * np.abs(qdd).max()

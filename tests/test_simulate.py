@@ -329,7 +329,7 @@ def test_an_audit_reads_as_text() -> None:
 @pytest.mark.parametrize("make", ["computed_torque", "pid", "both"])
 def test_a_motion_of_many_pieces_is_followed_by_compiled_code(make, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is what the law would do with all pieces compiled, and the law itself is never called from Python."""
-    monkeypatch.setattr("armwright.trajectory.motion_base.MOST_PIECES", 8)
+    monkeypatch.setattr("armwright.trajectory.motion_base.MAX_COMPILED_PIECES", 8)
     times = np.linspace(0, 1, 13)
     motion = trajectory.spline(times, 0.3 * np.sin(times[:, None] * [3, 5, 7]))
     law = torque.pid(motion, 20, 5, 3) if make == "pid" else torque.computed_torque(motion, 100, 20)
@@ -338,7 +338,7 @@ def test_a_motion_of_many_pieces_is_followed_by_compiled_code(make, monkeypatch:
     with monkeypatch.context() as patch, pytest.warns(SlowWarning):
         patch.setattr(torque.Tracking, "correction", _traced_only)
         run = simulate(SMOOTH, law, qd0=[0.1, 0, 0])
-    monkeypatch.setattr("armwright.trajectory.motion_base.MOST_PIECES", 64)
+    monkeypatch.setattr("armwright.trajectory.motion_base.MAX_COMPILED_PIECES", 64)
     assert law.traceable
     whole = simulate(SMOOTH, law, qd0=[0.1, 0, 0])
     assert run.statistics.accepted == whole.statistics.accepted
