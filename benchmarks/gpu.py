@@ -166,7 +166,7 @@ def kinematics() -> Iterator[Line]:
     low, high = np.array([joint.limits for joint in arm.joints]).T
     q = cp.asarray(np.random.default_rng(0).uniform(low, high, (count, arm.n)))
     T = aw.compile(arm, "forward_kinematics", target="cuda")(q)
-    kernel: Any = arm._solver("full", False, (), "cuda").whole
+    kernel: Any = arm._solver("full", False, (), "cuda").device_search
     for what, start in (("from anywhere", None), ("from 0.1 rad away", q + 0.1)):
         for targets in (1000, count, count):
             begin = time.perf_counter()

@@ -49,7 +49,7 @@ def main() -> None:
         for kind, scatter in (("by laws", 0.0), ("scattered", SCATTER)):
             for objective in ("mass", "price", "energy"):
                 found = aw.size(arm, motions(), PAYLOADS, catalogue(scatter), objective)
-                cost, work = found.said(found.best.cost), (f"{found.judged:,}", f"{found.nodes:,}")
+                cost, work = found.cost_text(found.best.cost), (f"{found.judged:,}", f"{found.nodes:,}")
                 table.add_row(name, kind, objective, cost, *work, f"{found.seconds:.1f}")
                 sets = found.full_product
     Console(width=120).print(table)

@@ -50,13 +50,13 @@ def numbers() -> Rows:
         "payloads": lambda: (ARM.with_payload(RNG.uniform(0.1, 3)), np.ones(ARM.n)),
         "motions": lambda: (ARM, aw.torque.computed_torque(aw.trajectory.normal_spline(end(), end(), 0.1), 100, 20)),
     }
-    compiled, count = native.compiled, [0]
+    compiled, count = native.compile_ir, [0]
 
     def counted(text: str) -> bytes:
         count[0] += 1
         return compiled(text)
 
-    native.compiled = counted
+    native.compile_ir = counted
     for name, make in kinds.items():
         rest, after_first = [], 0
         for k in range(CALLS):
@@ -70,7 +70,7 @@ def numbers() -> Rows:
             f"{CALLS} runs with other {name}",
             f"{best:.2f} ms each besides the integration (median {usual:.2f}), {count[0] - after_first} compiled",
         )
-    native.compiled = compiled
+    native.compile_ir = compiled
 
 
 def stepping() -> Rows:

@@ -162,7 +162,7 @@ def test_what_a_card_cannot_do_is_told() -> None:
         RR.inverse_kinematics(T, path=True, target="cuda")
     long = aw.random_robot(30, 1)
     with pytest.raises(
-        aw.InputError, match=r"with target='cuda' inverse kinematics is for up to 24 joints; .* has 30; leave"
+        aw.InputError, match=r"with target='cuda' inverse kinematics is for up to 24 joints; .* has 30; omit"
     ):
         long.inverse_kinematics(np.eye(4), target="cuda")
     with pytest.raises(aw.ArmwrightError, match="unknown target 'gpu'"):

@@ -57,7 +57,7 @@ class Savings:
 def savings(placed: Sequence[FileJoint], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
     alone = TraceRequest("inverse_dynamics", rigid_bodies_only(robot))
-    mechanism = replace(placed_chain(placed, robot.gravity), drives=robot.couplings)
+    mechanism = replace(placed_chain(placed, robot.gravity), couplings=robot.couplings)
     on_base = (_counted(name, _regrouped(mechanism, euler)) for name, euler in ON_BASE_PARAMETERS)
     return Savings(
         _counted(PUBLISHED, mechanism),
