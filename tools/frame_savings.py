@@ -93,12 +93,12 @@ class Turned(Rotation):
 class TurnedBack(InverseRotation):
     __slots__ = ()
 
-    of: Turned
+    rotation: Turned
 
     def __matmul__(self, v: Vector) -> Vector:
-        if self.of.product is not None:
-            return self.of.product.T @ v
-        return super().__matmul__(self.of.constant.T @ v)
+        if self.rotation.product is not None:
+            return self.rotation.product.T @ v
+        return super().__matmul__(self.rotation.constant.T @ v)
 
 
 @dataclass(frozen=True)
