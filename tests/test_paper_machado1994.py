@@ -86,9 +86,9 @@ def long():
 
 
 def test_order_8_and_higher_need_a_fifth_of_the_evaluations_of_order_4(long):
-    needed = {name: fixed_line(long, method(name)).needed(1e-10, "evaluations") for name in ("rk4", "rk8", "rk10")}
+    needed = {name: fixed_line(long, method(name)).cost_of_accuracy(1e-10, "evaluations") for name in ("rk4", "rk8", "rk10")}
     needed |= {
-        name: pair_line(long, name).needed(1e-10, "evaluations") for name in ("rkdp87", "dop853", "vern8", "vern9")
+        name: pair_line(long, name).cost_of_accuracy(1e-10, "evaluations") for name in ("rkdp87", "dop853", "vern8", "vern9")
     }
     classical = needed.pop("rk4")
     assert all(evaluations < classical / 5 for evaluations in needed.values())
@@ -96,9 +96,9 @@ def test_order_8_and_higher_need_a_fifth_of_the_evaluations_of_order_4(long):
 
 @pytest.mark.parametrize("p", [4, 6, 8])
 def test_the_heuristic_polynomials_are_about_as_good_as_runge_kutta_and_better_than_the_standard_ones(p, long):
-    steps = {j: polynomial_line(long, TaylorPolynomials(p, j)).needed(1e-8, "steps") for j in (p - 1, p)}
+    steps = {j: polynomial_line(long, TaylorPolynomials(p, j)).cost_of_accuracy(1e-8, "steps") for j in (p - 1, p)}
     assert steps[p] < steps[p - 1]
-    assert 0.5 < steps[p] / fixed_line(long, method(f"rk{p}")).needed(1e-8, "steps") < 2
+    assert 0.5 < steps[p] / fixed_line(long, method(f"rk{p}")).cost_of_accuracy(1e-8, "steps") < 2
 
 
 @pytest.mark.parametrize("name", ["rkf45", "rkv67", "rkdp87", "rkb34"])
@@ -170,10 +170,10 @@ def points(*rows):
 
 def test_costs_are_interpolated_between_runs():
     line = MethodLine("rk4", 4, "Fixed steps", points((1e-2, 1e-6, 10), (1e-6, 1e-5, 100), (1e-8, 1e-4, 1000)))
-    assert line.needed(1e-4, "evaluations") == pytest.approx(10**1.5)
-    assert line.needed(1e-7) == pytest.approx(10**-4.5)
-    assert line.needed(0.5) == 1e-6
-    assert line.needed(1e-9) is None
+    assert line.cost_of_accuracy(1e-4, "evaluations") == pytest.approx(10**1.5)
+    assert line.cost_of_accuracy(1e-7) == pytest.approx(10**-4.5)
+    assert line.cost_of_accuracy(0.5) == 1e-6
+    assert line.cost_of_accuracy(1e-9) is None
 
 
 def test_the_best_of_a_family_and_of_all():
