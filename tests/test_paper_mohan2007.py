@@ -217,7 +217,7 @@ def test_times_cross_between_measured_sizes() -> None:
 
 
 def test_a_few_joints_are_timed_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("INTERPRETED", (2, 3)), ("LONG", (25,)), ("LOOPS", {"inverse_dynamics": "cartesian_tensor"})):
+    for name, value in (("INTERPRETED", (2, 3)), ("LONG_CHAINS", (25,)), ("LOOPS", {"inverse_dynamics": "cartesian_tensor"})):
         monkeypatch.setattr(crossing, name, value)
     monkeypatch.setattr(crossing, "MEASURED", {"forward_dynamics": (("denoc", "composite_body"), (2, 3))})
     timings = list(crossing.measured())
@@ -228,7 +228,7 @@ def test_a_few_joints_are_timed_each_way(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crossing, "PROBLEMS", ("mass_matrix",))
+    monkeypatch.setattr(crossing, "CROSSING_PROBLEMS", ("mass_matrix",))
     monkeypatch.setattr(crossing, "COMPETITORS", {"mass_matrix": crossing.COMPETITORS["mass_matrix"]})
     page = tmp_path / "crossing.html"
     result = CliRunner().invoke(app, ["crossing", "--joints", "5", "--no-measure", "-o", str(page)])

@@ -64,7 +64,7 @@ def test_names_are_no_formulas_and_stand_in_the_legend(run: aw.Run) -> None:
     assert figure.legends[0].get_texts()[0].get_text() == " _a"
     for other in (odd.plot_torque_speed(), arm.plot().figure):
         other.canvas.draw()
-    with pytest.raises(InputError, match="shows nothing"):
+    with pytest.raises(InputError, match="plot nothing"):
         run.plot([])
 
 
