@@ -70,7 +70,7 @@ def test_fastest_goes_along_the_path_of_a_scenario_and_of_a_file() -> None:
     Path("slow.toml").write_text(f'[trajectory]\ntype = "quintic"\ntimes = [0, 5, 10]\npoints = {points}\n')
     slow = aw.trajectory.quintic([0, 5, 10], points)
     t = np.linspace(0, 10, 101)
-    aw.identify.data.write_csv("slow.csv", {"t": t, **{f"q{i + 1}": x for i, x in enumerate(slow(t)[0].T)}})
+    aw.identify.measured_data.write_csv("slow.csv", {"t": t, **{f"q{i + 1}": x for i, x in enumerate(slow(t)[0].T)}})
     known = aw.trajectory.time_optimal(arm, slow).duration
     by_scenario = told("torques", "ur5e", "slow.toml", "--fastest")["motion"]["duration"]
     by_file = told("torques", "ur5e", "--motion", "slow.csv", "--fastest")["motion"]["duration"]
@@ -321,12 +321,12 @@ def test_a_number_may_stand_after_a_payload_where_a_command_counts_joints() -> N
         ),
         (["view", "junk.parquet"], "junk.parquet is not a Parquet file, or is damaged; expected a run"),
         (["identify", "rr", "junk.parquet"], "junk.parquet is not a Parquet file, or is damaged; expected a table"),
-        (["size", "rr"], "rr does not exist; expected a question of sizing, a .toml file"),
+        (["size", "rr"], "rr does not exist; expected a sizing file in TOML"),
         (["sweep", "rr"], "rr does not exist; expected a study, a .toml file, or a folder of its results"),
         (["sweep", "no.toml"], "no.toml does not exist; expected a study"),
         (["check", "there"], "there is a folder; expected a robot file"),
         (["check", "no.urdf"], "no.urdf does not exist; expected a robot file"),
-        (["export", "rr", "-o", "notes.txt"], "notes.txt is a file; expected a folder to write into"),
+        (["export", "rr", "-o", "notes.txt"], "notes.txt is a file; expected a folder to write to"),
         (["torques", "baxter", "--most-payload"], "--tip LINK"),
     ],
     ids=" ".join,
