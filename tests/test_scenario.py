@@ -421,7 +421,7 @@ def test_a_motion_that_few_pieces_do_not_show_is_followed_row_by_row(tmp_path: P
         (None, "does not exist; expected a .csv or .parquet file"),
         ("t,q1\n0,0\n1,0\n", "has the columns t, q1; expected t, q1 to q2"),
         ("q1,q2\n0,0\n1,0\n", "has the columns q1, q2; expected t, q1 to q2"),
-        ("t,q1,q2,q3\n0,0,0,0\n1,0,0,0\n", "has a column q3, but the robot has 2 joints"),
+        ("t,q1,q2,q3\n0,0,0,0\n1,0,0,0\n", "has column q3, but the robot has 2 joints"),
         ("t,q1,q2\n1,0,0\n0,0,0\n", "times"),
     ],
 )
