@@ -86,9 +86,12 @@ def long():
 
 
 def test_order_8_and_higher_need_a_fifth_of_the_evaluations_of_order_4(long):
-    needed = {name: fixed_line(long, method(name)).cost_of_accuracy(1e-10, "evaluations") for name in ("rk4", "rk8", "rk10")}
+    needed = {
+        name: fixed_line(long, method(name)).cost_of_accuracy(1e-10, "evaluations") for name in ("rk4", "rk8", "rk10")
+    }
     needed |= {
-        name: pair_line(long, name).cost_of_accuracy(1e-10, "evaluations") for name in ("rkdp87", "dop853", "vern8", "vern9")
+        name: pair_line(long, name).cost_of_accuracy(1e-10, "evaluations")
+        for name in ("rkdp87", "dop853", "vern8", "vern9")
     }
     classical = needed.pop("rk4")
     assert all(evaluations < classical / 5 for evaluations in needed.values())

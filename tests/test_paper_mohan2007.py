@@ -217,7 +217,11 @@ def test_times_cross_between_measured_sizes() -> None:
 
 
 def test_a_few_joints_are_timed_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("INTERPRETED", (2, 3)), ("LONG_CHAINS", (25,)), ("LOOPS", {"inverse_dynamics": "cartesian_tensor"})):
+    for name, value in (
+        ("INTERPRETED", (2, 3)),
+        ("LONG_CHAINS", (25,)),
+        ("LOOPS", {"inverse_dynamics": "cartesian_tensor"}),
+    ):
         monkeypatch.setattr(crossing, name, value)
     monkeypatch.setattr(crossing, "MEASURED", {"forward_dynamics": (("denoc", "composite_body"), (2, 3))})
     timings = list(crossing.measured())
