@@ -303,7 +303,7 @@ def test_frames_that_cannot_be_had_together_are_told() -> None:
     for call, message in (
         (lambda: ARM.inverse_kinematics({}), "T = {} names no frame"),
         (lambda: ARM.inverse_kinematics({"frame-1": np.eye(4)}), "frame 'frame-1' is fixed to the base; expected one"),
-        (lambda: ARM.inverse_kinematics(T, frame="link5"), "T names its frames; leave frame='link5' out"),
+        (lambda: ARM.inverse_kinematics(T, frame="link5"), "T names its frames; omit frame='link5'"),
         (lambda: ARM.inverse_kinematics({"hand": np.eye(4)}), "unknown frame of .*'hand'"),
         (lambda: ARM.inverse_kinematics({"link5": np.zeros((4, 4))}), r"T\['link5'\] is not a pose"),
         (lambda: ARM.inverse_kinematics(T, q[:-1]), "q0 has shape"),
