@@ -251,6 +251,14 @@ def test_motions_along_points_and_of_the_tool_are_written_in_a_file(kind: str) -
         close(q[1], np.array([0.9, 0.4]), 1e-9)
 
 
+def test_a_circle_without_an_angle_is_whole() -> None:
+    words = 'q0 = [0.3, 1.0]\ncenter = [0.7, 1.0, 0]\naxis = [0, 0, 1]\nduration = 2\norientation = "free"'
+    made = parse(f'robot = "rr"\n[trajectory]\ntype = "cartesian_circle"\n{words}\n')
+    start, half, end = made.robot.forward_kinematics(made.trajectory([0.0, 1.0, 2.0])[0])[:, :3, 3]
+    close(end, start, 1e-9)
+    close(half - [0.7, 1.0, 0], [0.7, 1.0, 0] - start, 1e-9)
+
+
 def test_a_joint_that_stands_still_bounds_no_fastest_motion() -> None:
     points = "[[0, -1.5, 1, 0, 0, 0], [0.5, -1.2, 1, 0.2, 0, 0], [1, -1.5, 1.1, 0, 0, 0]]"
     made = parse(f'[trajectory]\ntype = "time_optimal"\npoints = {points}\nacceleration = 20', "ur5e")
