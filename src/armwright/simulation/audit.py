@@ -144,10 +144,10 @@ class Audit:
             lines.append(f"angular momentum  {_relative(found.angular_error)} of {found.angular_scale:.4g} kg m^2/s")
         lines.append(f"condition of M    {self.condition.min():.3g} to {self.condition.max():.3g}")
         if self.integrated and self.neighbour is None:
-            lines.append("a neighbour       none was sent along, so chaos would not be noticed")
+            lines.append("rounding          sensitivity not measured, so chaos would not be noticed")
         if self.neighbour is not None:
             lines.append(
-                f"a neighbour       {np.max(self.neighbour):.1e} away at most, {self.neighbour[0]:.0e} at first"
+                f"rounding          sensitivity {np.max(self.neighbour):.1e}, from {self.neighbour[0]:.0e} at the start"
             )
         if self.target_error is not None:
             note = "" if self.followed else "; the law does not claim to follow it exactly"
