@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from armwright.layout import Layout
+from armwright.lazy import cached_property
 from armwright.model.description import Description
 from armwright.simulation.events import EventStructure
 from armwright.simulation.gauges import GaugeStructure
