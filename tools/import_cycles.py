@@ -51,33 +51,21 @@ def graph() -> dict[str, set[str]]:
 
 
 def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
-    """Return the strongly connected components of more than one module (Tarjan)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found = []
+    """Return the groups of modules that reach each other by imports."""
+    reached = {node: reachable(edges, node) for node in edges}
+    groups = {tuple(sorted(other for other in reached[node] if node in reached[other])) for node in edges}
+    return sorted(list(group) for group in groups if group)
 
-    def visit(node: str) -> None:
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for neighbour in sorted(edges[node]):
-            if neighbour not in index:
-                visit(neighbour)
-                low[node] = min(low[node], low[neighbour])
-            elif neighbour in stack:
-                low[node] = min(low[node], index[neighbour])
-        if low[node] == index[node]:
-            at = stack.index(node)
-            component = stack[at:]
-            del stack[at:]
-            if len(component) > 1:
-                found.append(sorted(component))
 
-    sys.setrecursionlimit(10_000)
-    for node in sorted(edges):
-        if node not in index:
-            visit(node)
-    return found
+def reachable(edges: dict[str, set[str]], start: str) -> set[str]:
+    """Return the modules that a module imports, directly or through others."""
+    seen: set[str] = set()
+    queue = [start]
+    while queue:
+        fresh = edges[queue.pop()] - seen
+        seen |= fresh
+        queue += fresh
+    return seen
 
 
 def main() -> int:
