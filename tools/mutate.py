@@ -215,7 +215,7 @@ ROOMS: dict[str, Room] = {
 BRACKETS = "brackets around a number that need none change nothing"
 EQUIVALENT: dict[str, str] = {
     "backends/text/c.py _body: -len(angles) -> len(angles)": "zeros that fill a vector: only speed hangs on how many",
-    "integrate/events.py Watch.passed: 20 in step.t + (step.t_end - step.t) / 2 ** 20 -> 21": "just after the start",
+    "integrate/events.py EventDetector.detect: 20 in step.t + (step.t_end - step.t) / 2 ** 20 -> 21": "just after the start",
     "integrate/taylor.py Taylor._steps: result == outcome.err_nf_state or not np.isfinite(y_end).all() -> "
     "not np.isfinite(y_end).all()": "heyoka says the same of such a state",
     "backends/llvm/trigonometry.py _polynomial: block.fma(p, z, block.lanes.splat(c)) -> "

@@ -259,7 +259,7 @@ class InterpretedRollout(HostRollout):
         made = RungeKuttaStepper if self._program.sizes[0] == 1 else IncrementStepper
         return made(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
 
-    def _event_detector(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.Watch | None:
+    def _event_detector(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.EventDetector | None:
         """Return the event detector of one rollout, or None."""
         if self._watch is None or fields["event"][i]:
             return None
@@ -273,14 +273,14 @@ class InterpretedRollout(HostRollout):
             for e, direction in enumerate(self._watch.directions)
         ]
         _, scalars = state("y", np.zeros(1, self.dtype))
-        return events.Watch(listed, scalars, t, y)
+        return events.EventDetector(listed, scalars, t, y)
 
     def _ended_by_event(
-        self, watch: events.Watch | None, step: events.IntegrationStep, fields: Mapping[str, Any], i: int
+        self, watch: events.EventDetector | None, step: events.IntegrationStep, fields: Mapping[str, Any], i: int
     ) -> bool:
         """Return True if an event ends a rollout within a step; store the state of the event."""
         try:
-            found, ended_by = watch.passed(step) if watch is not None else ([], [])
+            found, ended_by = watch.detect(step) if watch is not None else ([], [])
         except IntegrationError:
             fields["stop_reason"][i] = EVENT_NOT_FINITE
             return True
@@ -365,7 +365,7 @@ class InterpretedRollout(HostRollout):
         option = dict(zip(STEP_OPTIONS, fields["options"].tolist(), strict=True))
         norm = mean_square(scheme.scalars, option["rtol"], option["atol"], self._layout.controlled)
         rule = StepRule(Gains(**{name: option[name] for name in STEP_OPTIONS[3:]}), norm, order=1)
-        rule.before, rule.held = float(fields["previous_error"][i]), bool(fields["rejected_last"][i])
+        rule.previous_ratio, rule.rejected = float(fields["previous_error"][i]), bool(fields["rejected_last"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
         watch, look = self._event_detector(fields, i, t, y), self._record_measure(fields, i, t, y)
         stepped = self._step_measure(fields, i)
@@ -392,7 +392,8 @@ class InterpretedRollout(HostRollout):
             if fields["stop_reason"][i]:
                 break
         fields["y"][:, i], fields["t"][i] = y, t
-        fields["h"][i], fields["previous_error"][i], fields["rejected_last"][i] = adaptive.h, rule.before, rule.held
+        fields["h"][i] = adaptive.h
+        fields["previous_error"][i], fields["rejected_last"][i] = rule.previous_ratio, rule.rejected
         fields["accepted"][i] += scheme.counts.accepted
         fields["rejected"][i] += scheme.counts.rejected or 0
 

@@ -1,4 +1,4 @@
-"""Integration of y' = f(t, y) by every method of the papers and today's best; it knows nothing of robots."""
+"""Integration of y' = f(t, y): the methods of the papers and current ones, independent of robots."""
 
 from armwright.integrate.events import Event
 from armwright.integrate.integrators import INTEGRATORS, POLYNOMIALS, TaylorPolynomials, method, methods

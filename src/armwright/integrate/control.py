@@ -1,9 +1,8 @@
 """Step size control: how large an error estimate is, and how long the next step should be.
 
-A rule is asked for the `ratio` of the estimated error of a step to what is tolerated, which must not exceed 1, and then
-for the `factor` by which to change the step. The same rule runs in Python (`runge_kutta`) and in compiled loops
-(`backends`), which take their numbers from `Gains` and the length of a step from `ahead`: a motion has the same
-steps either way.
+A rule computes the `ratio` of the estimated error of a step to the tolerance, at most 1 for an accepted step, and the
+`factor` by which to change the step. Compiled loops (`backends`) apply the same rule as Python (`runge_kutta`), with
+the same `Gains` and `next_length`, so a motion has the same steps either way.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from armwright.integrate.scalars import Scalars
 from armwright.integrate.tableaus import Tableau
 
 MAX_STEP_EXTENSION = 1.01
-"""A step may be so much longer if it then ends at a stop: what would be left of the way is not worth a step."""
+"""Factor by which a step may grow to end at a stop, instead of leaving a very short step."""
 
 STEP_ROUNDING = 1 + 1e-12
-"""Factor by which the longest step may be exceeded, so that a whole number fits between two stops."""
+"""Factor by which a step may exceed the longest one, so that a whole number of steps fits between two stops."""
 
 MIN_ERROR_RATIO, MIN_PREVIOUS_RATIO = 1e-10, 1e-4
-"""Smallest error ratios that count: of a step, and of the step before."""
+"""Lower bounds of the error ratios of a step and of the step before."""
 
 
 @dataclass(frozen=True)
 class Gains:
-    """The numbers of a step rule.
+    """The constants of a step rule.
 
-    After an accepted step h is changed by safety ratio^-alpha before^beta, `before` being the ratio of the step before
-    that was as long as proposed; after a rejected one by safety ratio^-retry, and the first accepted step after
-    it changes h by at most `hold`. Every change is limited to shrink ... grow.
+    An accepted step changes h by the factor safety ratio^-alpha previous^beta, with the ratio of the previous step of
+    full length. A rejected step changes h by safety ratio^-retry, and the first accepted step after it by at most
+    `hold`. All factors are limited to shrink ... grow.
     """
 
     alpha: float
@@ -53,7 +52,7 @@ class Gains:
     def pi(cls, tableau: Tableau) -> Gains:
         """Proportional-integral control (Gustafsson; Hairer and Wanner, Solving ODEs II, IV.2).
 
-        The error goes as h^k. The exponents are 0.7/k and 0.4/k; from k = 7 on the memory is left out, as in Hairer's
+        The error goes as h^k. The exponents are 0.7/k and 0.4/k; for k >= 7 there is no integral part, as in Hairer's
         DOP853.
         """
         k = tableau.estimate_order
@@ -63,8 +62,8 @@ class Gains:
     def machado(cls, tableau: Tableau, consistent: bool = False) -> Gains:
         """Equation (14) of Machado and Galhano 1995: h is changed by 0.9 (TOL / LTE)^(1 / (max(p, q) + 1)).
 
-        By their own (13) the exponent should be 1 / (min(p, q) + 1): that is `consistent`. They give no limits, but LTE
-        may vanish: here 0.1 ... 10.
+        By their (13) the exponent should be 1 / (min(p, q) + 1), which is `consistent`. They give no limits of the
+        factor; as LTE may vanish, these are 0.1 ... 10 here.
         """
         printed = max(tableau.order, tableau.embedded or 0) + 1
         power = 1 / (tableau.estimate_order if consistent else printed)
@@ -75,49 +74,48 @@ Norm = Callable[[Array, Array, Array], float]
 
 
 class StepRule:
-    """A rule of step sizes: the size of an error, and the memory of previous steps.
+    """A step rule with its memory: the error ratio of the previous step, and whether the last attempt was rejected.
 
-    `before` and `held` (whether the last try was rejected) may be set, to go on where a run was left.
+    Set `previous_ratio` and `rejected` to continue an interrupted run.
     """
 
     def __init__(self, gains: Gains, norm: Norm, order: int) -> None:
         self.gains, self.norm, self.order = gains, norm, order
-        self.before, self.held = MIN_PREVIOUS_RATIO, False
+        self.previous_ratio, self.rejected = MIN_PREVIOUS_RATIO, False
 
     def ratio(self, errors: Sequence[Array], y: Array, y_end: Array) -> float:
-        """The size of an error estimate; two are combined to e^2 / sqrt(e^2 + 0.01 e2^2), as in Hairer's DOP853."""
+        """Return the norm of the error; two estimates give e^2 / sqrt(e^2 + 0.01 e2^2), as in Hairer's DOP853."""
         sizes = [self.norm(error, y, y_end) for error in errors]
         if len(sizes) == 1 or not sizes[0]:
             return sizes[0]
         return sizes[0] ** 2 / math.hypot(sizes[0], 0.1 * sizes[1])
 
-    def factor(self, ratio: float, whole: bool) -> float:
-        """`whole` tells steps as long as was proposed from those cut short to end at a given time."""
+    def factor(self, ratio: float, full_length: bool) -> float:
+        """Return the factor for the next step; `full_length` is False for a step shortened to end at a stop."""
         g = self.gains
         if not ratio <= 1:
-            self.held = True
+            self.rejected = True
             return max(g.shrink, g.safety * ratio**-g.retry) if math.isfinite(ratio) else g.shrink
-        size = max(ratio, MIN_ERROR_RATIO)
-        factor: float = g.safety * size**-g.alpha * self.before**g.beta
-        most = g.hold if self.held else g.grow
-        self.held = False
-        if whole:
-            self.before = max(ratio, MIN_PREVIOUS_RATIO)
-        return min(max(factor, g.shrink), most)
+        factor: float = g.safety * max(ratio, MIN_ERROR_RATIO) ** -g.alpha * self.previous_ratio**g.beta
+        largest = g.hold if self.rejected else g.grow
+        self.rejected = False
+        if full_length:
+            self.previous_ratio = max(ratio, MIN_PREVIOUS_RATIO)
+        return min(max(factor, g.shrink), largest)
 
 
-def next_length(left: float, h: float, longest: float) -> tuple[float, bool, bool]:
-    """Return the length of a step with a stop `left` away, and two flags: it ends there, it is shorter than h.
+def next_length(remaining: float, h: float, max_step: float) -> tuple[float, bool, bool]:
+    """Return the length of the next step, whether it ends at the next stop, and whether it is shorter than h.
 
-    What is left before a stop is never very short: of less than two steps half is gone.
+    `remaining` is the time to the stop. Less than two steps are halved, so that no very short step is left.
     """
-    if left <= min(MAX_STEP_EXTENSION * h, STEP_ROUNDING * longest):
-        return left, True, left < h
-    return (left / 2, False, True) if left < 2 * h else (h, False, False)
+    if remaining <= min(MAX_STEP_EXTENSION * h, STEP_ROUNDING * max_step):
+        return remaining, True, remaining < h
+    return (remaining / 2, False, True) if remaining < 2 * h else (h, False, False)
 
 
 def mean_square(scalars: Scalars, rtol: Any, atol: Any, controlled: int) -> Norm:
-    """The root mean square of the first `controlled` entries, each over atol + rtol |y|."""
+    """Return the norm: root mean square of the first `controlled` entries, each divided by atol + rtol |y|."""
     part = slice(controlled)
     relative, absolute = (x if np.ndim(x) == 0 else x[part] for x in (rtol, atol))
 
@@ -130,7 +128,7 @@ def mean_square(scalars: Scalars, rtol: Any, atol: Any, controlled: int) -> Norm
 
 
 def largest_ratio(scalars: Scalars, tolerance: Any, controlled: int) -> Norm:
-    """The largest of the first `controlled` entries over its tolerance, one for all in Machado and Galhano's LTE."""
+    """Return the norm: the largest of the first `controlled` entries divided by its tolerance, as in Machado's LTE."""
     allowed = tolerance if np.ndim(tolerance) == 0 else tolerance[:controlled]
 
     def norm(x: Array, _y: Array, _y_end: Array) -> float:
@@ -156,14 +154,14 @@ def find_rule(
     size: int,
     controlled: int | None = None,
 ) -> StepRule:
-    """A rule for a state of this size, of which the first `controlled` entries count in the error (None: all)."""
+    """Return the rule for a state of this size, whose first `controlled` entries count in the error (None: all)."""
     if name not in STEP_RULES:
         raise unknown("step rule", name, STEP_RULES)
     relative, absolute = tolerances(scalars, rtol, atol, size)
-    coarse = float(np.finfo(scalars.dtype).eps) if not scalars.objects else scalars.eps
-    if name == "pi" and float(np.min(relative)) < coarse:
+    eps = scalars.eps if scalars.objects else float(np.finfo(scalars.dtype).eps)
+    if name == "pi" and float(np.min(relative)) < eps:
         raise InputError(
-            f"rtol = {rtol!r} is finer than {scalars.dtype} numbers are ({coarse:.1e}); give a larger rtol, or a state "
+            f"rtol = {rtol!r} is finer than {scalars.dtype} numbers are ({eps:.1e}); give a larger rtol, or a state "
             "of finer numbers: float64, or mpmath.mpf with enough digits"
         )
     count = controlled_entries(size, controlled)
@@ -179,7 +177,7 @@ def controlled_entries(size: int, controlled: int | None) -> int:
 
 
 def tolerances(scalars: Scalars, rtol: ArrayLike, atol: ArrayLike, size: int) -> tuple[Any, Any]:
-    """rtol and atol as numbers that mix with the state; each may be one number or one for each entry."""
+    """Return rtol and atol in the scalars of the state, each one number or one for each entry."""
     return _tolerance("rtol", rtol, scalars, size), _tolerance("atol", atol, scalars, size)
 
 
@@ -201,7 +199,7 @@ def _tolerance(name: str, value: ArrayLike, scalars: Scalars, size: int) -> Any:
 
 
 def positive(name: str, value: Any, scalars: Scalars) -> Any:
-    """Return a tolerance as a number that mixes with the state."""
+    """Return a tolerance in the scalars of the state; raise an InputError unless it is positive."""
     try:
         number = scalars.number(value)
         if number > 0 and number - number == 0:

@@ -1,4 +1,4 @@
-"""Events: where a function of time and state crosses zero."""
+"""Events: zero crossings of functions of time and state."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Event:
     at once or, if `terminal` is a number, at that occurrence. A function that is zero at the start has not crossed
     yet. A truth value counts as 1/2 or -1/2: upwards is where it becomes true. The function must not change the state.
 
-    A change of sign from one step to the next is a crossing. Where values and slopes at both ends of a step say that
-    the function may cross zero more than once, the step is subdivided, down to 1/729 of it. A SimulationWarning
-    reports functions that turn faster; a smaller `max_step` finds their crossings.
+    A change of sign within a step is a crossing. A step is subdivided, down to 1/729 of it, if values and slopes show
+    that the function may cross zero more than once. A SimulationWarning reports functions that oscillate faster; a
+    smaller `max_step` finds their crossings.
     """
 
     function: Callable[[Any, Array], Any]
@@ -59,7 +59,7 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class IntegrationStep:
-    """An accepted step, and the state at any time within it."""
+    """An accepted step; `within` returns the state at a time within it."""
 
     t: Any
     y: Array
@@ -67,26 +67,23 @@ class IntegrationStep:
     y_end: Array
     within: Callable[[Any], Array]
     rate: Array | None = None
-    """The derivative at its start, where it is known and states within are dear."""
+    """The derivative at the start, if a call of `within` is expensive; `samples` then uses a parabola."""
 
-    def look_within(self, share: float) -> list[tuple[Any, Array]]:
-        """Times and states within it: a small `share` after its start, a third, two thirds, and as much before its end.
-
-        Where states within are dear they are those of a parabola.
-        """
-        length, grown = self.t_end - self.t, self.y_end - self.y
+    def samples(self, share: float) -> list[tuple[Any, Array]]:
+        """Return times and states after these parts of the step: `share` (small), 1/3, 2/3 and 1 - `share`."""
+        length, change = self.t_end - self.t, self.y_end - self.y
         parts = (share, 1 / 3, 2 / 3, 1 - share)
         times = [self.t + length * share, *(self.t + length * k / 3 for k in (1, 2)), self.t_end - length * share]
         if self.rate is None:
             return [(t, self.within(t)) for t in times]
-        begun = length * self.rate
-        return [(t, self.y + s * (begun + s * (grown - begun))) for t, s in zip(times, parts, strict=True)]
+        initial = length * self.rate
+        return [(t, self.y + s * (initial + s * (change - initial))) for t, s in zip(times, parts, strict=True)]
 
     def at(self, t: Any) -> Array:
         return self.y_end if t == self.t_end else self.within(t)
 
 
-def _checked(events: Iterable[Event] | Event) -> tuple[Event, ...]:
+def _checked_events(events: Iterable[Event] | Event) -> tuple[Event, ...]:
     listed = tuple(events) if isinstance(events, Iterable) else (events,)
     for event in listed:
         if not isinstance(event, Event):
@@ -95,14 +92,14 @@ def _checked(events: Iterable[Event] | Event) -> tuple[Event, ...]:
 
 
 JUST_INSIDE, JUST_INSIDE_COARSE, COARSE_ROUNDING = 2.0**-20, 2.0**-11, 1e-10
-"""The parts of a step over which slopes of events are found, the second where rounding is above `COARSE_ROUNDING`."""
+"""The parts of a step for difference quotients of events; the second if rounding is above `COARSE_ROUNDING`."""
 
 MAX_EVENT_INTERVALS = 3**6
-"""Largest number of pieces of a step."""
+"""The largest number of pieces into which a step is divided."""
 
 
 class _Point(NamedTuple):
-    """An event at a time: its value, and its slope times the length of the step."""
+    """The value of an event at a time, and its slope times the length of the step."""
 
     t: Any
     value: Any
@@ -110,19 +107,19 @@ class _Point(NamedTuple):
 
 
 MAX_UNCLEAR_INTERVALS = 8
-"""Number of pieces with a corner for which no warning is given."""
+"""The number of pieces with more than one possible crossing that causes no warning."""
 
 MAX_CUBIC_DEVIATION, ZERO_DISTANCE_RATIO = 0.05, 4.0
-"""The part of its extent by which a function may differ from a cubic within; and how many times that must be its
-distance from zero, if it is to be none."""
+"""The largest deviation of a function from a cubic, relative to its range; and the distance from zero, in multiples of
+the deviation, beyond which a larger deviation does not matter."""
 
 
-def tangled(values: Sequence[Any], begin: Any, end: Any) -> bool:
-    """Return whether a function may have several zeros in a piece: its `values` at the start, after a third and two
-    thirds and at the end are given, and its slopes at start and end times the length of the piece.
+def several_zeros(values: Sequence[Any], begin: Any, end: Any) -> bool:
+    """Return whether a function may have several zeros in a piece of a step.
 
-    The cubic of values and slopes at the ends has no more zeros than its control points change their sign (Bernstein).
-    Where the function is not near that cubic within, nor a step, the cubic says nothing.
+    `values` are those at 0, 1/3, 2/3 and 1 of the piece; begin and end are the slopes there times its length. The cubic
+    through values and slopes at the ends has at most as many zeros as its control points have changes of sign
+    (Bernstein). A function that deviates from the cubic, and is not a step function, may have more.
     """
     before, third, second, after = values
     points = (before, before + begin / 3, after - end / 3, after)
@@ -130,112 +127,111 @@ def tangled(values: Sequence[Any], begin: Any, end: Any) -> bool:
         return True
     if begin == 0 and end == 0 and sum(a != b for a, b in pairwise(values)) <= 1:
         return False
-    off = max(
-        abs(27 * third - sum(k * x for k, x in zip(THIRD, points, strict=True))),
-        abs(27 * second - sum(k * x for k, x in zip(reversed(THIRD), points, strict=True))),
+    deviation = max(
+        abs(27 * third - sum(k * x for k, x in zip(THIRD_WEIGHTS, points, strict=True))),
+        abs(27 * second - sum(k * x for k, x in zip(reversed(THIRD_WEIGHTS), points, strict=True))),
     )
-    wide = 27 * (max(points) - min(points))
-    return bool(off > MAX_CUBIC_DEVIATION * wide and ZERO_DISTANCE_RATIO * off > 27 * min(map(abs, values)))
+    extent = 27 * (max(points) - min(points))
+    zero_in_reach = ZERO_DISTANCE_RATIO * deviation > 27 * min(map(abs, values))
+    return bool(deviation > MAX_CUBIC_DEVIATION * extent and zero_in_reach)
 
 
-THIRD = (8, 12, 6, 1)
-"""27 times the weights of the control points after a third."""
+THIRD_WEIGHTS = (8, 12, 6, 1)
+"""27 times the Bernstein weights of the control points at 1/3."""
 
 
-class Watch:
-    """Looks for events step by step."""
+class EventDetector:
+    """Detects events step by step."""
 
     def __init__(self, events: Iterable[Event], scalars: Scalars, t: Any, y: Array) -> None:
-        self.events = _checked(events)
+        self.events = _checked_events(events)
         self.scalars = scalars
         self.values = [self._value(event, t, y) for event in self.events]
         self._reported: list[Event] = []
-        self.left = [int(event.terminal) for event in self.events]  # ends at zero; what is not terminal is below
+        self.remaining = [int(event.terminal) for event in self.events]  # a run ends at zero; others count below zero
 
     @property
     def _share(self) -> float:
-        """The part of a step over which slopes are found."""
+        """The part of a step for difference quotients."""
         return JUST_INSIDE if float(self.scalars.eps) < COARSE_ROUNDING else JUST_INSIDE_COARSE
 
-    def passed(self, step: IntegrationStep) -> tuple[list[Occurrence], list[str]]:
+    def detect(self, step: IntegrationStep) -> tuple[list[Occurrence], list[str]]:
         """Return the events of the step in order, and the names of those that end the integration."""
-        found: list[tuple[Any, int]] = []
-        near = step.look_within(self._share)
+        crossings: list[tuple[Any, int]] = []
+        samples = step.samples(self._share)
         for place, event in enumerate(self.events):
             before, after = self.values[place], self._value(event, step.t_end, step.y_end)
             self.values[place] = after
-            early, *between, late = (self._value(event, *at) for at in near)
+            early, *between, late = (self._value(event, *at) for at in samples)
             start = _Point(step.t, before, (early - before) / self._share)
-            if before == 0:  # its sign is the one it has just after the start
-                start = _Point(near[0][0], early, start.slope)
+            if before == 0:  # the sign just after the start counts
+                start = _Point(samples[0][0], early, start.slope)
             end = _Point(step.t_end, after, (after - late) / self._share)
-            whole = [(start, end)]
-            if tangled((start.value, *between, after), start.slope, end.slope):
-                whole = self._pieces(event, step, start, end)
-            found += [
-                (self._located(event, step, (a.t, a.value), (b.t, b.value)), place)
-                for a, b in whole
-                if event.crossed(a.value, b.value)
+            pieces = [(start, end)]
+            if several_zeros((start.value, *between, after), start.slope, end.slope):
+                pieces = self._pieces(event, step, start, end)
+            crossings += [
+                (self._crossing_time(event, step, a, b), place) for a, b in pieces if event.crossed(a.value, b.value)
             ]
-        found.sort(key=lambda pair: pair[0], reverse=step.t_end < step.t)
-        last = len(found)
-        for k, (_, place) in enumerate(found):
-            self.left[place] -= 1
-            if self.left[place] == 0:
+        crossings.sort(key=lambda pair: pair[0], reverse=step.t_end < step.t)
+        last = len(crossings)
+        for k, (_, place) in enumerate(crossings):
+            self.remaining[place] -= 1
+            if self.remaining[place] == 0:
                 last = k
                 break
-        for end_time, _ in found[last : last + 1]:  # others that differ by rounding alone happen at the same instant
-            close = 2 * self._width(step)
-            found[last:] = [(end_time, place) for t, place in found[last:] if abs(t - end_time) <= close]
-            for _, place in found[last + 1 :]:
-                self.left[place] -= 1
-        ended_by = [self.events[place].title for _, place in found[last:] if self.left[place] == 0]
-        return [Occurrence(self.events[place].title, t, step.at(t)) for t, place in found], ended_by
+        for end_time, _ in crossings[last : last + 1]:  # crossings that differ by rounding alone are simultaneous
+            rounding = 2 * self._width(step)
+            crossings[last:] = [(end_time, place) for t, place in crossings[last:] if abs(t - end_time) <= rounding]
+            for _, place in crossings[last + 1 :]:
+                self.remaining[place] -= 1
+        ended_by = [self.events[place].title for _, place in crossings[last:] if self.remaining[place] == 0]
+        return [Occurrence(self.events[place].title, t, step.at(t)) for t, place in crossings], ended_by
 
     def _pieces(self, event: Event, step: IntegrationStep, start: _Point, end: _Point) -> list[tuple[_Point, _Point]]:
-        """The pieces of a step within which an event happens once at most."""
-        waiting, found, unclear = [(start, end)], list[tuple[_Point, _Point]](), 0
-        while waiting:
-            a, b = waiting.pop()
+        """Return the pieces of a step in each of which an event happens at most once."""
+        stack, pieces, unclear = [(start, end)], list[tuple[_Point, _Point]](), 0
+        while stack:
+            a, b = stack.pop()
             part = (b.t - a.t) / (step.t_end - step.t)
             points = (a, *(self._point(event, step, a.t + (b.t - a.t) * k / 3) for k in (1, 2)), b)
-            if not tangled([point.value for point in points], a.slope * part, b.slope * part):
-                found.append((a, b))
+            if not several_zeros([point.value for point in points], a.slope * part, b.slope * part):
+                pieces.append((a, b))
             elif part * MAX_EVENT_INTERVALS > 2:
-                waiting += reversed(list(pairwise(points)))
+                stack += reversed(list(pairwise(points)))
             else:
-                found += pairwise(points)
+                pieces += pairwise(points)
                 unclear += 1
         if unclear > MAX_UNCLEAR_INTERVALS:
             self._warn(event, step.t)
-        return found
+        return pieces
 
     def _point(self, event: Event, step: IntegrationStep, t: Any) -> _Point:
-        """An event within a step, with its slope per length of the step."""
+        """Return the value and slope of an event within a step."""
         value, later = (self._value(event, at, step.at(at)) for at in (t, t + (step.t_end - step.t) * self._share))
         return _Point(t, value, (later - value) / self._share)
 
     def _warn(self, event: Event, t: Any) -> None:
-        """Warn once of an event that turns too fast."""
+        """Warn once about an event that oscillates too fast."""
         if event not in self._reported:
             self._reported.append(event)
             warnings.warn(
-                f"event {event.title!r} turns more than once in {1 / MAX_EVENT_INTERVALS:.1g} of the step from "
+                f"event {event.title!r} oscillates within {1 / MAX_EVENT_INTERVALS:.1g} of the step from "
                 f"t = {t}: some crossings may be missed; expected a smaller max_step= or step=",
                 SimulationWarning,
                 stacklevel=2,
             )
 
     def _value(self, event: Event, t: Any, y: Array) -> Any:
-        seen = y.view()
-        seen.flags.writeable = False
+        read_only = y.view()
+        read_only.flags.writeable = False
         try:
-            value = event.function(t, seen)
+            value = event.function(t, read_only)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
             raise InputError(
-                f"event {event.title!r} writes into the state, which it may only look at: end the run there "
+                f"event {event.title!r} writes into the state, which it may only read: end the run there "
                 "(terminal=True) and start another from the changed state"
             ) from None
         if isinstance(value, (bool, np.bool_)):
@@ -248,8 +244,8 @@ class Watch:
             raise IntegrationError(f"event {event.title!r} gave {value} at t = {t}; expected a finite number", t, y)
         return number
 
-    def _located(self, event: Event, step: IntegrationStep, start: tuple[Any, Any], end: tuple[Any, Any]) -> Any:
-        return crossing(lambda t: self._value(event, t, step.at(t)), start, end, self._width(step))
+    def _crossing_time(self, event: Event, step: IntegrationStep, start: _Point, end: _Point) -> Any:
+        return crossing(lambda t: self._value(event, t, step.at(t)), start[:2], end[:2], self._width(step))
 
     def _width(self, step: IntegrationStep) -> Any:
         """Return the width in time to which a crossing is located."""
@@ -259,10 +255,11 @@ class Watch:
 def crossing(function: Callable[[Any], Any], start: tuple[Any, Any], end: tuple[Any, Any], width: Any) -> Any:
     """Return the time at which the function changes sign between two points with their values.
 
-    It is the far end of a bracket of this width: going on from there does not cross again. Chandrupatla 1997,
-    Adv. Eng. Software 28, 145: inverse quadratic interpolation where that is safe, else halving.
+    It is the end of a bracket of this width, after the crossing, so that an integration from there does not cross
+    again. Chandrupatla 1997, Adv. Eng. Software 28, 145: inverse quadratic interpolation if that is safe, otherwise
+    bisection.
     """
-    (b, fb), (a, fa) = start, end  # a is the newest point, b is across the root, c the point that was replaced
+    (b, fb), (a, fa) = start, end  # a: newest point; b: on the other side of the root; c: the point replaced last
     sign = 1 if fb < 0 else -1
     share = (a - b) / (a - b) / 2
     while abs(b - a) > width:
@@ -275,13 +272,13 @@ def crossing(function: Callable[[Any], Any], start: tuple[Any, Any], end: tuple[
         else:
             (c, fc), (b, fb) = (b, fb), (a, fa)
         a, fa = x, fx
-        least = width / abs(b - a) / 2
-        share = min(max(_share((a, fa), (b, fb), (c, fc)), least), 1 - least)
+        smallest = width / abs(b - a) / 2
+        share = min(max(_interpolated_share((a, fa), (b, fb), (c, fc)), smallest), 1 - smallest)
     return a if fa * sign >= 0 else b
 
 
-def _share(new: tuple[Any, Any], across: tuple[Any, Any], old: tuple[Any, Any]) -> Any:
-    """Return the next point as a share of the way from the newest one to the one across the root."""
+def _interpolated_share(new: tuple[Any, Any], across: tuple[Any, Any], old: tuple[Any, Any]) -> Any:
+    """Return the next point as a share of the interval from the newest point to the one across the root."""
     (a, fa), (b, fb), (c, fc) = new, across, old
     xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
     if phi**2 < xi and (1 - phi) ** 2 < 1 - xi:

@@ -1,4 +1,4 @@
-"""The registry of compiled integrators: Runge-Kutta tableaus and Taylor polynomials, with those of users.
+"""The registry of compiled integrators: Runge-Kutta tableaus and Taylor polynomials, built in or registered.
 
 INTEGRATORS.register("ralston", Tableau("ralston", 2, ((), (2 / 3,)), (1 / 4, 3 / 4), (0, 2 / 3)))
 INTEGRATORS.register("T5,3", TaylorPolynomials(5, 3))    # the T_ij of Machado and Galhano, any i and j
@@ -72,7 +72,7 @@ _TAYLOR_NAMES = {f"T{p},{j}": (p, j) for p in range(2, 11) for j in (p - 1, p)}
 
 
 class _BuiltIn(Mapping[str, Integrator]):
-    """The integrators of armwright, each made when it is looked up."""
+    """The integrators of armwright, each constructed on access."""
 
     def __getitem__(self, name: str) -> Integrator:
         return TaylorPolynomials(*_TAYLOR_NAMES[name]) if name in _TAYLOR_NAMES else built_in_tableau(name)
@@ -93,8 +93,8 @@ RESERVED_NAMES = ("radau", "bdf", "lsoda", "taylor", "semi_implicit_euler")
 _accepted_entries: dict[str, Integrator] = {}
 
 
-def _accepted(name: str, entry: Any) -> Integrator:
-    """Return a checked entry. Compiled code is kept by the name, so that a name keeps its coefficients in a process."""
+def _checked_entry(name: str, entry: Any) -> Integrator:
+    """Return a checked entry. A name keeps its coefficients in a process, as compiled code is cached by name."""
     if name in RESERVED_NAMES:
         raise InputError(f"{name!r} is a name of armwright's own integrators; choose another name")
     if not isinstance(entry, (Tableau, TaylorPolynomials)):
@@ -105,7 +105,7 @@ def _accepted(name: str, entry: Any) -> Integrator:
     return checked
 
 
-INTEGRATORS: Registry[Integrator] = Registry("integrator", _BuiltIn(), _accepted)
+INTEGRATORS: Registry[Integrator] = Registry("integrator", _BuiltIn(), _checked_entry)
 
 
 def is_adaptive(name: str) -> bool:
@@ -120,7 +120,7 @@ class _Polynomials(Mapping[str, tuple[int, int]]):
         return _TAYLOR_NAMES[name] if name in _TAYLOR_NAMES else polynomials(name).terms
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in _TAYLOR_NAMES or isinstance(_added(name), TaylorPolynomials))
+        return isinstance(name, str) and (name in _TAYLOR_NAMES or isinstance(_registered(name), TaylorPolynomials))
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in INTEGRATORS if name in self)
@@ -133,36 +133,36 @@ POLYNOMIALS: Mapping[str, tuple[int, int]] = _Polynomials()
 """The integrators T_ij of Machado and Galhano by their names: the orders for positions and for velocities."""
 
 
-def _added(name: str) -> Integrator | None:
-    """Return the integrator that a user added under this name, if there is one."""
+def _registered(name: str) -> Integrator | None:
+    """Return the integrator registered under this name that is not built in, or None."""
     return None if name in tableau_data() or name in RESERVED_NAMES else INTEGRATORS.get(name)
 
 
 def polynomials(name: str) -> TaylorPolynomials:
     """Return the Taylor polynomials of this name."""
-    found = INTEGRATORS.get(name)
-    if not isinstance(found, TaylorPolynomials):
+    entry = INTEGRATORS.get(name)
+    if not isinstance(entry, TaylorPolynomials):
         raise unknown("Taylor polynomials", name, POLYNOMIALS)
-    return found
+    return entry
 
 
 def methods(adaptive: bool | None = None) -> list[str]:
     """Return the names of all Runge-Kutta methods, of those with an error estimate, or of those without."""
     data = tableau_data()
-    found = [name for name in INTEGRATORS if name not in POLYNOMIALS]
     return [
         name
-        for name in found
+        for name in INTEGRATORS
+        if name not in POLYNOMIALS
         if adaptive is None or adaptive == ("embedded" in data[name] if name in data else method(name).adaptive)
     ]
 
 
 def method(name: str) -> Tableau:
     """Return the Runge-Kutta method of this name, in double precision; `.exact(number)` has it in other numbers."""
-    found = built_in_tableau(name) if name in tableau_data() else _added(name) if isinstance(name, str) else None
-    if not isinstance(found, Tableau):
+    entry = built_in_tableau(name) if name in tableau_data() else _registered(name) if isinstance(name, str) else None
+    if not isinstance(entry, Tableau):
         raise unknown("integration method", name, methods())
-    return found
+    return entry
 
 
 def steps_of(name: str, fixed: bool = False) -> Steps:

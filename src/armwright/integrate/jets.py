@@ -1,12 +1,12 @@
-"""Taylor polynomials of any order for a system that was traced: fixed steps, any scalar, and a compiled program.
+"""Taylor polynomials of any order for a traced system: fixed steps, any scalar, and a compiled program.
 
     y(t + h) = y + c_1 h + c_2 h^2 + ...,    (k + 1) c_(k+1) = coefficient k of f(t, y(t))
 
-Each node of the program carries the coefficients of its power series, its jet; coefficient k of an operation follows
-from those of its operands up to k (`RULES`), so the series of the solution grows by one order with every sweep. The
-coefficients are numbers as y has them: floats, mpmath numbers, or traced expressions. In the last case all orders
-together are one program (`increment`), free of loops, which a backend compiles: that is the customised Taylor series
-of Machado and Galhano 1994, section 2.2, derived by the machine for any robot.
+Each node of the program carries the coefficients of its power series, its jet. Coefficient k of an operation follows
+from those of its operands up to k (`SERIES_RULES`), so each sweep extends the series of the solution by one order. The
+coefficients are scalars like those of y: floats, mpmath numbers, or traced expressions. Traced, all orders are one
+program without loops (`increment`), which a backend compiles: the customised Taylor series of Machado and Galhano 1994,
+section 2.2, derived automatically for any robot.
 
     steps = solve_jets(pendulum, 0, [1.0, 0.0], 10, orders=8, step=0.1)
 """
@@ -32,7 +32,7 @@ from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
 Series: TypeAlias = "list[Scalar]"
-"""The coefficients known so far, that of order 0 first."""
+"""The coefficients known so far, from order 0."""
 
 Weights: TypeAlias = "tuple[float, ...]"
 Orders: TypeAlias = "int | Sequence[int | Sequence[float]]"
@@ -50,7 +50,7 @@ def _product(u: Series, v: Series, k: int) -> Scalar:
 
 
 def _quotient(k: int, w: Series, u: Series, v: Series) -> Scalar:
-    """From u = w v. The reciprocal is taken once: it is the same at every order."""
+    """From u = w v. All orders share one reciprocal."""
     return (u[k] - total(v[j] * w[k - j] for j in range(1, k + 1))) * (1 / v[0]) if k else u[0] / v[0]
 
 
@@ -81,7 +81,7 @@ SERIES_RULES: dict[str, Callable[..., Scalar]] = {
     "sqrt": _root,
     "tanh": _tanh,
 }
-"""Coefficient k of an operation w, from its own below k and those of its operands up to k; sines: see `_Sweeps`."""
+"""Coefficient k of an operation w, from its own below k and those of its operands up to k; `_Sweeps` has sines."""
 
 
 class _Sweeps:
@@ -90,7 +90,7 @@ class _Sweeps:
     def __init__(self, nodes: Sequence[Expr], leaves: dict[int, Series]) -> None:
         self.nodes, self.order = nodes, 0
         self.series: dict[int, Series] = {node.index: [] for node in nodes} | leaves
-        self.turns: dict[int, tuple[Series, Series]] = {}
+        self.sines_and_cosines: dict[int, tuple[Series, Series]] = {}
         self.inputs = set(leaves)
 
     def sweep(self) -> None:
@@ -103,17 +103,17 @@ class _Sweeps:
         if node.op == "constant":
             return 0 if k else node.value
         if node.op in ("sin", "cos"):
-            return self._turned(node.args[0].index, k)[node.op == "cos"][k]
+            return self._sine_and_cosine(node.args[0].index, k)[node.op == "cos"][k]
         return SERIES_RULES[node.op](k, self.series[node.index], *(self.series[x.index] for x in node.args))
 
-    def _turned(self, angle: int, k: int) -> tuple[Series, Series]:
-        """Sine and cosine of an angle: the derivative of each is the other, so they go together."""
+    def _sine_and_cosine(self, angle: int, k: int) -> tuple[Series, Series]:
+        """Return sine and cosine of an angle up to order k; each needs the coefficients of the other."""
         u = self.series[angle]
-        s, c = self.turns.setdefault(angle, ([], []))
+        s, c = self.sines_and_cosines.setdefault(angle, ([], []))
         if len(s) <= k:
-            new = (_integral(c, u, k), -_integral(s, u, k)) if k else (sin(u[0]), cos(u[0]))
-            s.append(new[0])
-            c.append(new[1])
+            sine, cosine = (_integral(c, u, k), -_integral(s, u, k)) if k else (sin(u[0]), cos(u[0]))
+            s.append(sine)
+            c.append(cosine)
         return s, c
 
 
@@ -122,13 +122,13 @@ def coefficients(
 ) -> list[Series]:
     """Return the Taylor coefficients 0 ... order of every entry of the solution of y' = program(t, y) at this state.
 
-    `numbers` are the values of its open numbers, if it has any.
+    `numbers` are the values of the runtime parameters.
     """
     _check(program, numbers=len(numbers))
-    (_, (time,)), (_, inputs), *opened = program.arguments
+    (_, (time,)), (_, inputs), *parameters = program.arguments
     solution: list[Series] = [[x] for x in y]
     leaves = {x.index: series for x, series in zip(inputs, solution, strict=True)}
-    for _, symbols in opened:
+    for _, symbols in parameters:
         leaves |= {x.index: [number, *[0] * order] for x, number in zip(symbols, numbers, strict=True)}
     leaves[time.index] = [t, 1, *[0] * (order - 1)]
     sweeps = _Sweeps(program.nodes, leaves)
@@ -147,16 +147,16 @@ def _coefficient_of(output: Operand, sweeps: _Sweeps, k: int) -> Scalar:
 
 
 def increment(program: Program, orders: Orders) -> Program:
-    """Return (y(t + h) - y(t)) / h as a program of (t, h), y and open numbers, by Taylor polynomials of these orders.
+    """Return (y(t + h) - y(t)) / h by Taylor polynomials, as a program of (t, h), y and runtime parameters.
 
-    A Taylor step is thus one of Euler's method (`EULER`) with this program in place of the derivative. An order for
-    each entry of y makes the T_ij of Machado and Galhano: i for positions, j for velocities. In place of an order there
-    may be the weights of the terms.
+    A Taylor step is thus a step of Euler's method (`EULER`) with this program as the derivative. With an order, or the
+    weights of the terms, for each entry of y these are the T_ij of Machado and Galhano: i for positions, j for
+    velocities.
     """
-    (_, (time,)), (_, inputs), *further = program.arguments
+    (_, (time,)), (_, inputs), *parameters = program.arguments
     each = _weights(orders, len(inputs))
     h = time.graph.input("h")
-    numbers = [x for _, symbols in further for x in symbols]
+    numbers = [x for _, symbols in parameters for x in symbols]
     series = coefficients(program, time, inputs, max(map(len, each)), numbers)
     outputs = tuple(_polynomial(_weighted(x[1:], row), h) for x, row in zip(series, each, strict=True))
     arguments = (("t", (time, h)), *program.arguments[1:])
@@ -178,15 +178,15 @@ def solve_jets(
 ) -> Solution:
     """Return the solution of y' = program(t, y) by Taylor polynomials of these orders in steps of this length.
 
-    One number of an order is for all entries of y. The polynomials themselves are the dense output. An evaluation in
-    the statistics is that of all coefficients of a step.
+    One order is for all entries of y. The polynomials are the dense output. The statistics count the coefficients of a
+    step as one evaluation.
     """
     y, scalars = state("y0", y0)
     _check(program, y.size)
     each = _weights(orders, y.size)
-    way, counts = march.TimeSpan(scalars, t0, t1, times), Statistics()
-    steps = partial(_steps, program, each, scalars, counts, way.start, y, way.fixed(step, max_steps))
-    return way.follow(steps, y, counts, events, on_step)
+    span, counts = march.TimeSpan(scalars, t0, t1, times), Statistics()
+    steps = partial(_steps, program, each, scalars, counts, span.start, y, span.fixed_step_ends(step, max_steps))
+    return span.integrate(steps, y, counts, events, on_step)
 
 
 def _steps(
@@ -205,7 +205,7 @@ def _steps(
         except (ZeroDivisionError, ValueError) as error:
             raise IntegrationError(f"the series has no coefficients at t = {t}, y = {y}: {error}", t, y) from None
         rows = [[x[0], *_weighted(x[1:], row)] for x, row in zip(series, weights, strict=True)]
-        at = partial(_moved, t, rows, scalars.dtype)
+        at = partial(_state_at, t, rows, scalars.dtype)
         y_end = at(stop)
         if not scalars.finite(y_end):
             raise IntegrationError(f"the series is not finite from t = {t} to {stop}; take a smaller step", t, y)
@@ -214,12 +214,12 @@ def _steps(
         t, y = stop, y_end
 
 
-def _moved(t: Any, series: list[Series], dtype: Any, time: Any) -> Array:
+def _state_at(t: Any, series: list[Series], dtype: Any, time: Any) -> Array:
     return np.array([_polynomial(x, time - t) for x in series], dtype)
 
 
 def _polynomial(series: Series, h: Scalar) -> Scalar:
-    """By Horner's rule."""
+    """Return the value of a polynomial, by Horner's rule."""
     value: Scalar = 0
     for c in reversed(series):
         value = value * h + c
@@ -227,12 +227,12 @@ def _polynomial(series: Series, h: Scalar) -> Scalar:
 
 
 def _weighted(series: Series, weights: Weights) -> Series:
-    """Return the terms of a polynomial; a weight of 1 costs no multiplication."""
+    """Return the series with weights; a weight of 1 costs no multiplication."""
     return [c if w == 1 else w * c for c, w in zip(series, weights, strict=False)]
 
 
 def _weights(orders: Orders, size: int) -> list[Weights]:
-    """Return the weights of the terms for each entry of y; an order stands for as many weights of 1."""
+    """Return the weights of the terms for each entry of y; order p stands for p weights of 1."""
     each = [orders] * size if isinstance(orders, int) else list(orders)
     rows = [(1.0,) * p if isinstance(p, int) else tuple(p) for p in each]
     if len(rows) != size or not all(rows):
@@ -248,11 +248,11 @@ def _check(program: Program, size: int | None = None, numbers: int = 0) -> None:
     if program.sizes[:2] != (1, m) or len(program.outputs) != m or sum(program.sizes[2:]) != numbers:
         raise InputError(
             f"the program has arguments of the sizes {program.sizes} and {len(program.outputs)} outputs; expected t "
-            f"(1), y ({m}){f', {numbers} open numbers' if numbers else ''} and {m} outputs, the derivatives of y"
+            f"(1), y ({m}){f', {numbers} runtime parameters' if numbers else ''} and {m} outputs, the derivatives of y"
         )
-    strange = sorted({node.op for node in program.nodes} - {*SERIES_RULES, "sin", "cos", "constant", "input"})
-    if strange:
+    unsupported = sorted({node.op for node in program.nodes} - {*SERIES_RULES, "sin", "cos", "constant", "input"})
+    if unsupported:
         raise InputError(
-            f"the program uses {', '.join(strange)}, which has no Taylor series here: take a Runge-Kutta method, "
+            f"the program uses {', '.join(unsupported)}, which has no Taylor series here: take a Runge-Kutta method, "
             "or make it smooth, tanh(x / width) for sign(x)"
         )

@@ -1,4 +1,4 @@
-"""Following an integration step by step: output, events, and the call after each step. Shared by all methods."""
+"""The loop over the steps of any integration method: output, events, and the callback after each step."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.integrate.events import Event, IntegrationStep, Watch
+from armwright.integrate.events import Event, EventDetector, IntegrationStep
 from armwright.integrate.scalars import Scalars
 from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics, Stopped
 
 OnStep = Callable[[Any, Array], object]
 
 Project = Callable[[Array], Array]
-"""Brings a state back to where all states lie, such as a quaternion to unit length; it moves none that lies there."""
+"""Returns the nearest state that meets the constraints, such as quaternions of unit length."""
 
 
 def no_projection(y: Array) -> Array:
-    """The projection where states may lie anywhere."""
+    """Return the state: the projection of states without constraints."""
     return y
 
 
 class Record:
-    """The output so far: at the given times, or at the end of every step."""
+    """The output so far: at requested times, or at the end of every step."""
 
     def __init__(self, scalars: Scalars, times: Sequence[Any] | None, t: Any, y: Array, sign: int) -> None:
         self.scalars, self.sign, self.size = scalars, sign, y.size
@@ -60,7 +60,7 @@ MAX_INTEGRATION_STEPS = 1_000_000
 
 
 class TimeSpan:
-    """From where to where an integration goes, forwards (sign 1) or backwards, and where there is output."""
+    """The start and end of an integration, forwards (sign 1) or backwards, and its output times."""
 
     def __init__(self, scalars: Scalars, t0: Any, t1: Any, times: Any) -> None:
         self.scalars = scalars
@@ -71,7 +71,7 @@ class TimeSpan:
         self.times = None if times is None else self._within("times", times)
 
     def _within(self, name: str, times: Any) -> list[Any]:
-        """Times the user gave as numbers, in the order in which they are passed."""
+        """Return times of the user as scalars; raise an InputError unless they are in order and within the span."""
         if np.ndim(times) != 1 or len(times) == 0:
             raise InputError(f"{name} has shape {np.shape(times)}; expected one or more times, or None for every step")
         numbers = [self.scalars.time(f"{name}[{k}]", time) for k, time in enumerate(times)]
@@ -88,21 +88,21 @@ class TimeSpan:
         return numbers
 
     def length(self, name: str, value: Any) -> Any:
-        """A length of time the user gave."""
+        """Return a duration of the user as a scalar."""
         length = self.scalars.time(name, value)
         if not length > 0:
             raise InputError(f"{name} = {value} must be positive; the direction of time follows from t0 and t1")
         return length
 
     def stops(self) -> Iterator[Any]:
-        """Return the times at which a step must end: those of the output, and the end."""
+        """Yield the times at which a step must end: the output times and the end."""
         yield from (time for time in self.times or () if time not in (self.start, self.end))
         yield self.end
 
-    def fixed(self, step: Any, max_steps: int) -> Iterator[Any]:
-        """Return the ends of fixed steps: given times, or the grid t0 + k step, the times of the output and the end.
+    def fixed_step_ends(self, step: Any, max_steps: int) -> Iterator[Any]:
+        """Return the ends of fixed steps: the times `step`, or the grid t0 + k step with the output times and the end.
 
-        A time so near to a point of the grid that only rounding can be the reason takes its place.
+        An output time replaces a point of the grid that differs from it by rounding.
         """
         if np.ndim(step):
             ends = self._within("step", step)
@@ -114,23 +114,23 @@ class TimeSpan:
         return self._grid(self.sign * length, step_count(self.start, self.end, length, max_steps))
 
     def _grid(self, step: Any, count: int) -> Iterator[Any]:
-        near = abs(step) / 10**7  # less than step_count allows for
-        wanted = self.stops()
-        stop = next(wanted)
+        rounding = abs(step) / 10**7  # below the tolerance of step_count
+        stops = self.stops()
+        stop = next(stops)
         for k in range(1, count):
             point = self.start + k * step
-            while abs(stop - self.start) < abs(point - self.start) - near:
+            while abs(stop - self.start) < abs(point - self.start) - rounding:
                 yield stop
-                stop = next(wanted)
-            if abs(stop - point) <= near:
+                stop = next(stops)
+            if abs(stop - point) <= rounding:
                 yield stop
-                stop = next(wanted)
+                stop = next(stops)
             else:
                 yield point
         yield stop
-        yield from wanted
+        yield from stops
 
-    def follow(
+    def integrate(
         self,
         steps: Callable[[], Iterator[IntegrationStep]],
         y: Array,
@@ -144,18 +144,19 @@ class TimeSpan:
         try:
             # an overflow raises an error with its time, not a warning
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                watch = Watch(events, self.scalars, self.start, y)
-                for whole in steps():
-                    found, ended_by = watch.passed(whole)
-                    record.events += found
-                    step = replace(whole, t_end=found[-1].t, y_end=found[-1].y) if ended_by else whole
+                detector = EventDetector(events, self.scalars, self.start, y)
+                for full_step in steps():
+                    occurred, ended_by = detector.detect(full_step)
+                    record.events += occurred
+                    end = {"t_end": occurred[-1].t, "y_end": occurred[-1].y} if ended_by else {}
+                    step = replace(full_step, **end)
                     record.add_until(step.t_end, step.at)
-                    stopped = on_step is not None and _true(on_step(step.t_end, step.y_end))
+                    stopped = on_step is not None and _is_true(on_step(step.t_end, step.y_end))
                     if ended_by or stopped:
                         record.add(step.t_end, step.y_end)
-                        named = " and ".join(f"event {name!r}" for name in ended_by)
-                        status, what = ("event", named) if ended_by else ("stopped", "on_step ended it")
-                        message = f"{what} at t = {step.t_end}"
+                        names = " and ".join(f"event {name!r}" for name in ended_by)
+                        status, cause = ("event", names) if ended_by else ("stopped", "on_step ended it")
+                        message = f"{cause} at t = {step.t_end}"
                         break
         except IntegrationError as error:
             error.solution = record.solution(counts, "failed", str(error))
@@ -165,13 +166,13 @@ class TimeSpan:
         return replace(record.solution(counts, status, message), ended_by=tuple(ended_by))
 
 
-def _true(answer: object) -> bool:
-    """Only True itself: a function that happens to return something has not asked for an end."""
+def _is_true(answer: object) -> bool:
+    """Return True for True alone: other results of a callback do not end the integration."""
     return isinstance(answer, (bool, np.bool_)) and bool(answer)
 
 
 def step_count(t0: Any, t1: Any, step: Any, max_steps: int) -> int:
-    """Return the number of steps of this length, without a last one that only rounding requires."""
+    """Return the number of steps of this length, without an extra one that is due to rounding."""
     ratio = float(abs(t1 - t0) / step)
     if ratio - 1e-6 > max_steps:
         raise InputError(f"step = {step} makes {ratio:.3g} steps, more than max_steps = {max_steps}; raise one of them")

@@ -1,11 +1,10 @@
-"""Explicit Runge-Kutta integration of y' = f(t, y), with fixed steps or with an error estimate that sets them.
+"""Explicit Runge-Kutta integration of y' = f(t, y), with fixed or adaptive steps.
 
     solution = solve(lambda t, y: -y, 0, [1.0], 5)                       # adaptive, dop853
     solution = solve(f, 0, y0, 10, "rk4", step=1e-3)                     # fixed steps
     solution = solve(f, 0, y0, 10, "rkf45", rule="machado", rtol=1e-6)   # the steps of Machado and Galhano 1995
 
-The state may hold doubles, single precision numbers or objects such as mpmath's; all arithmetic is then done with
-those. Nothing here knows of robots.
+The state may hold numbers of double or single precision, or objects such as mpmath's; all arithmetic uses them.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate import control, march
 from armwright.integrate.events import Event, IntegrationStep
-from armwright.integrate.integrators import method as find
-from armwright.integrate.integrators import methods
+from armwright.integrate.integrators import EULER, methods
+from armwright.integrate.integrators import method as find_method
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
 from armwright.integrate.tableaus import Steps, Tableau
@@ -31,11 +30,11 @@ from armwright.integrate.tableaus import Steps, Tableau
 Derivative = Callable[..., ArrayLike]
 
 STALL_FACTOR = 200
-"""By how much more than rounding a step must be where the next one is not finite, so that the state still moves."""
+"""The smallest step over rounding if the derivative after it is not finite."""
 
 
 class RungeKuttaStepper:
-    """A tableau in the numbers of the state, applied to a derivative; `project` is done at the end of every step."""
+    """A tableau in the scalars of the state, applied to a derivative; every step ends with `project`."""
 
     def __init__(
         self,
@@ -53,7 +52,7 @@ class RungeKuttaStepper:
         self.errors = [np.array(row, scalars.dtype) for row in (steps.error, steps.error2) if row is not None]
 
     def slope(self, t: Any, y: Array, out: Array) -> Array:
-        """The derivative, checked and copied: the user's function may reuse its memory."""
+        """Return the derivative, checked and copied to `out`, as the user's function may reuse its memory."""
         self.counts.evaluations += 1
         slope = self.derivative(t, y)
         if np.shape(slope) != self.shape:
@@ -62,7 +61,7 @@ class RungeKuttaStepper:
         return out
 
     def first(self, t: Any, y: Array) -> Array:
-        """The derivative at the start of a step, which no smaller step can make finite."""
+        """Return the derivative at the start of a step; raise an IntegrationError if it is not finite."""
         slope = self.slope(t, y, np.empty(self.shape, self.scalars.dtype))
         if not self.scalars.finite(slope):
             raise IntegrationError(
@@ -71,7 +70,7 @@ class RungeKuttaStepper:
         return slope
 
     def stages(self, t: Any, y: Array, h: Any, first: Array) -> Array | None:
-        """The derivatives k at all stages; None if one is not finite."""
+        """Return the derivatives k at all stages; None if one is not finite."""
         k = np.empty((len(self.b), *self.shape), self.scalars.dtype)
         k[0] = first
         for i in range(1, len(self.b)):
@@ -81,7 +80,7 @@ class RungeKuttaStepper:
         return k
 
     def at(self, t: Any, y: Array, first: Array, time: Any) -> Array:
-        """The state at another time by one step from here."""
+        """Return the state at `time` by one step from t."""
         k = self.stages(t, y, time - t, first)
         if k is None:
             raise IntegrationError(f"the derivative is not finite between t = {t} and {time}", t, y)
@@ -92,15 +91,15 @@ class RungeKuttaStepper:
         return IntegrationStep(t, y, t_end, y_end, partial(self.at, t, y, first), first)
 
     def next_first(self, k: Array) -> Array | None:
-        """The first derivative of the next step, where the last one of this step is that: not where it is projected."""
+        """Return the first derivative of the next step if it is the last one of this step (FSAL, no projection)."""
         return k[-1] if self.fsal and self.project is march.no_projection else None
 
 
 class IncrementStepper(RungeKuttaStepper):
-    """Steps of one function (t, h, y) -> (y(t + h) - y) / h in place of a derivative: Euler's method takes them."""
+    """Steps of Euler's method with a function (t, h, y) -> (y(t + h) - y) / h in place of a derivative."""
 
     def slope(self, t: Any, y: Array, out: Array) -> Array:
-        """Return zeros: what a step starts with depends on its length."""
+        """Return zeros: an increment needs no derivative at the start."""
         out[:] = 0
         return out
 
@@ -124,12 +123,12 @@ def solve_increments(
     on_step: march.OnStep | None = None,
     project: march.Project = march.no_projection,
 ) -> Solution:
-    """Return the solution by fixed steps y + h increment(t, h, y), as `solve` gives it with `step`."""
+    """Return the solution by fixed steps y + h increment(t, h, y), with the options of `solve`."""
     y, scalars = state("y0", y0)
-    way = march.TimeSpan(scalars, t0, t1, times)
-    scheme = IncrementStepper(increment, Steps(((),), (1.0,), (0.0,)), scalars, y.size, project)
-    steps = partial(_fixed, scheme, way.start, y, way.fixed(step, max_steps))
-    return way.follow(steps, y, scheme.counts, events, on_step)
+    span = march.TimeSpan(scalars, t0, t1, times)
+    scheme = IncrementStepper(increment, EULER, scalars, y.size, project)
+    steps = partial(_fixed, scheme, span.start, y, span.fixed_step_ends(step, max_steps))
+    return span.integrate(steps, y, scheme.counts, events, on_step)
 
 
 def solve(
@@ -152,37 +151,37 @@ def solve(
     on_step: march.OnStep | None = None,
     project: march.Project = march.no_projection,
 ) -> Solution:
-    """The solution of y' = derivative(t, y) from y(t0) = y0 to t1, which may be earlier than t0.
+    """Return the solution of y' = derivative(t, y) from y(t0) = y0 to t1, which may be earlier than t0.
 
-    With `step`, all steps have this length, only the last one and those that would pass one of `times` are shorter; or
-    `step` is an array of the times at which steps end.
-    Without, a pair chooses them: by rule "pi", the error of each step stays below atol + rtol |y|, root mean square;
-    by rule "machado", the largest entry of it below rtol (`control` says more). In either case the formula `b` of the
-    pair is propagated, so rkf45 is a method of order 4. The first `controlled` entries of y count in the error (all, if
-    none is given); what follows is carried along. rtol and atol are one number, or one for each entry of y.
+    With `step`, all steps have this length, except shorter ones that end at one of `times` or at t1; or `step` is an
+    array of the times at which steps end.
+    Without, an embedded pair chooses its steps. By rule "pi" the root mean square error of each step stays below
+    atol + rtol |y|, by rule "machado" its largest entry below rtol (see `control`). The formula `b` of the pair is
+    propagated, so rkf45 is a method of order 4. Only the first `controlled` entries of y count in the error; by default
+    all. rtol and atol are one number, or one for each entry of y.
 
     The output is at `times`, where steps end exactly, or at every step. `events` are located to rounding by steps of
-    the same method from the start of the step in which they happen. `on_step(t, y)` is called after every step and
-    ends the integration by returning True. `project(y)` is what every step ends with: where the solution has to keep to
-    a surface, such as a quaternion to unit length, it returns the nearest state there, which costs no order.
+    the same method from the start of the step in which they happen. `on_step(t, y)` is called after every step and ends
+    the integration by returning True. Every step ends with `project(y)`, which returns the nearest state that meets
+    constraints, such as quaternions of unit length; the order of the method stays the same.
     """
-    tableau = find(method) if not isinstance(method, Tableau) else method
+    tableau = find_method(method) if not isinstance(method, Tableau) else method
     y, scalars = state("y0", y0)
-    way = march.TimeSpan(scalars, t0, t1, times)
+    span = march.TimeSpan(scalars, t0, t1, times)
     scheme = RungeKuttaStepper(derivative, tableau.exact(scalars.number).steps(), scalars, y.size, project)
     steps: Callable[[], Iterator[IntegrationStep]]
     if step is not None:
-        steps = partial(_fixed, scheme, way.start, y, way.fixed(step, max_steps))
+        steps = partial(_fixed, scheme, span.start, y, span.fixed_step_ends(step, max_steps))
     elif not tableau.adaptive:
         pairs = ", ".join(methods(adaptive=True))
         raise InputError(f"{tableau.name} cannot choose its steps: give `step`, or take one that can: {pairs}")
     else:
-        found = control.find_rule(rule, tableau, scalars, rtol, atol, y.size, controlled)
-        lengths = {"first_step": first_step, "max_step": max_step}
-        given = {name: float(way.length(name, x)) for name, x in lengths.items() if x is not None}
-        adaptive = Adaptive(scheme, found, max_steps, **given)
-        steps = partial(adaptive.steps, way.start, y, list(way.stops()))
-    return way.follow(steps, y, scheme.counts, events, on_step)
+        step_rule = control.find_rule(rule, tableau, scalars, rtol, atol, y.size, controlled)
+        options = {"first_step": first_step, "max_step": max_step}
+        lengths = {name: float(span.length(name, x)) for name, x in options.items() if x is not None}
+        adaptive = Adaptive(scheme, step_rule, max_steps, **lengths)
+        steps = partial(adaptive.steps, span.start, y, list(span.stops()))
+    return span.integrate(steps, y, scheme.counts, events, on_step)
 
 
 def _fixed(scheme: RungeKuttaStepper, t: Any, y: Array, stops: Iterable[Any]) -> Iterator[IntegrationStep]:
@@ -201,9 +200,9 @@ def _fixed(scheme: RungeKuttaStepper, t: Any, y: Array, stops: Iterable[Any]) ->
 
 
 class Adaptive:
-    """Steps whose length follows from an error estimate; `h` is that of the next one.
+    """Steps whose length follows from an error estimate; `h` is the length of the next one.
 
-    Lengths are plain floats for any kind of state: they need no precision.
+    Lengths are floats for any scalar of the state, as they need no high precision.
     """
 
     def __init__(
@@ -219,7 +218,7 @@ class Adaptive:
     def steps(self, t: Any, y: Array, stops: list[Any]) -> Iterator[IntegrationStep]:
         scheme = self.scheme
         slope = scheme.first(t, y)
-        self.h = min(self.h or self._guess(t, y, slope, stops[-1] - t), self.max_step)
+        self.h = min(self.h or self._first_step(t, y, slope, stops[-1] - t), self.max_step)
         first: Array | None = slope
         for stop in stops:
             while t != stop:
@@ -230,26 +229,26 @@ class Adaptive:
                 t, y, first = t_end, y_end, scheme.next_first(k)
 
     def _accepted(self, t: Any, y: Array, first: Array, stop: Any) -> tuple[Any, Array, Array]:
-        """The end of the next step; `h` is then how long the one after should be."""
+        """Return time, state and stages of the next accepted step, and update `h`."""
         scheme, finite = self.scheme, True
         while True:
             self._check(t, y, self.h, finite)
-            left = stop - t
-            way, arrives, short = control.next_length(abs(float(left)), self.h, self.max_step)
-            t_end = stop if arrives else t + (left / 2 if short else scheme.scalars.number(math.copysign(way, left)))
+            rest = stop - t
+            length, at_stop, short = control.next_length(abs(float(rest)), self.h, self.max_step)
+            t_end = stop if at_stop else t + (rest / 2 if short else scheme.scalars.number(math.copysign(length, rest)))
             k = scheme.stages(t, y, t_end - t, first)
             finite = k is not None
-            y_end, ratio = (y, math.inf) if k is None else self._tried(y, t_end - t, k)
-            wanted = abs(float(t_end - t)) * self.rule.factor(ratio, not short)
+            y_end, ratio = (y, math.inf) if k is None else self._end_and_ratio(y, t_end - t, k)
+            proposed = abs(float(t_end - t)) * self.rule.factor(ratio, not short)
             accepted = k is not None and ratio <= 1
-            # a step cut short says little of how long the next may be
-            self.h = min(max(self.h, wanted) if short and accepted else wanted, self.max_step)
+            # a shortened step does not limit the next one
+            self.h = min(max(self.h, proposed) if short and accepted else proposed, self.max_step)
             if k is not None and accepted:
                 return t_end, scheme.project(y_end), k
             scheme.counts.rejected = (scheme.counts.rejected or 0) + 1
 
-    def _tried(self, y: Array, length: Any, k: Array) -> tuple[Array, float]:
-        """The end of a step, and the size of its error over what is tolerated."""
+    def _end_and_ratio(self, y: Array, length: Any, k: Array) -> tuple[Array, float]:
+        """Return the state after a step, and the ratio of its error to the tolerance."""
         y_end = y + length * self.scheme.b.dot(k)
         errors = [length * error.dot(k) for error in self.scheme.errors]
         return y_end, self.rule.ratio(errors, y, y_end) if self.scheme.scalars.finite(y_end) else math.inf
@@ -271,8 +270,8 @@ class Adaptive:
                 why = "the derivative is not finite right after it"
             raise IntegrationError(f"the step at t = {t} would be {h:.3g}, below rounding: {why}", t, y, reason)
 
-    def _guess(self, t: Any, y: Array, first: Array, span: Any) -> float:
-        """A first step (Hairer, Norsett and Wanner, Solving ODEs I, II.4)."""
+    def _first_step(self, t: Any, y: Array, first: Array, span: Any) -> float:
+        """Return a first step (Hairer, Norsett and Wanner, Solving ODEs I, II.4)."""
         norm, number = self.rule.norm, self.scheme.scalars.number
         d0, d1, limit = norm(y, y, y), norm(first, y, y), abs(float(span))
         h0 = min(0.01 * d0 / d1 if min(d0, d1) > 1e-5 and d1 < math.inf else 1e-6, limit)
@@ -286,12 +285,12 @@ class Adaptive:
 
 
 def dense(derivative: Derivative, t: Any, y: ArrayLike, h: Any, theta: Any, method: str | Tableau = "dop853") -> Array:
-    """The state at t + theta h, from the state y at the start t of a step of length h.
+    """Return the state at t + theta h, from the state y at the start t of a step of length h.
 
-    It is one step of the same method, of length theta h: as accurate as the step itself at every theta in 0 ... 1,
-    where an interpolating polynomial is of lower order, at the cost of its stages. Events are located with this.
+    It is one step of the same method, of length theta h: as accurate as the full step for every theta in 0 ... 1, and
+    as expensive. An interpolating polynomial would have a lower order.
     """
-    tableau = find(method) if not isinstance(method, Tableau) else method
+    tableau = find_method(method) if not isinstance(method, Tableau) else method
     start, scalars = state("y", y)
     scheme = RungeKuttaStepper(derivative, tableau.exact(scalars.number).steps(), scalars, start.size)
     time = scalars.time("t", t)

@@ -1,4 +1,4 @@
-"""The numbers a state is made of: double or single precision, or objects that do arithmetic, such as mpmath's."""
+"""The scalars of a state: double or single precision, or objects with arithmetic, such as mpmath's."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from armwright.errors import InputError
 
 @dataclass(frozen=True)
 class Scalars:
-    """`number` makes a time or a coefficient that mixes with entries of this dtype; `eps` is how coarse a time is.
+    """The dtype of a state, the constructor `number` of times and coefficients, and the rounding `eps` of a time.
 
-    The time of a state in single precision is still a double: adding small steps to it must not be lossy.
+    The time of a state in single precision is a double, so that adding small steps to it loses no digits.
     """
 
     dtype: np.dtype[Any]
@@ -32,14 +32,14 @@ class Scalars:
     def finite(self, array: Array) -> bool:
         if self.objects:
             return all(x - x == 0 for x in array)
-        # the sum of squares is quicker to find, and only if it overflows does it not settle the question
+        # the sum of squares is faster; only its overflow leaves the answer open
         return math.isfinite(array.dot(array)) or bool(np.isfinite(array).all())
 
     def floats(self, array: Array) -> NDArray[np.float64]:
         return np.array([*map(float, array)]) if self.objects else array.astype(np.float64, copy=False)
 
     def time(self, name: str, value: Any) -> Any:
-        """A time the user gave, as a number."""
+        """Return a time of the user as a scalar."""
         try:
             time = self.number(value)
             if time - time == 0 and not isinstance(value, str):
@@ -50,7 +50,7 @@ class Scalars:
 
 
 def state(name: str, value: ArrayLike) -> tuple[Array, Scalars]:
-    """A copy of the state the user gave, and what kind of numbers it holds."""
+    """Return a copy of a state of the user, and its scalars."""
     expected = "expected a one-dimensional array of float64, float32 or objects such as mpmath.mpf"
     if np.ma.is_masked(value):
         raise InputError(f"{name} has masked entries; fill them first")
@@ -79,11 +79,11 @@ def _floats(dtype: np.dtype[Any]) -> Scalars | None:
 
 
 def _objects(name: str, array: Array) -> Scalars:
-    kinds = {type(x) for x in array} - {int}
-    if len(kinds) != 1:
-        listed = ", ".join(sorted(kind.__name__ for kind in kinds)) or "int"
+    types = {type(x) for x in array} - {int}
+    if len(types) != 1:
+        listed = ", ".join(sorted(x.__name__ for x in types)) or "int"
         raise InputError(f"{name} mixes objects of the types {listed}; expected numbers of one type")
-    (number,) = kinds
+    (number,) = types
     if number is float:
         return Scalars(np.dtype(np.float64), float, float(np.finfo(np.float64).eps))
     try:
@@ -93,7 +93,7 @@ def _objects(name: str, array: Array) -> Scalars:
 
 
 def _eps(number: Callable[[Any], Any]) -> float:
-    """The distance from 1 to the next number; exact fractions have none, and get one that is small enough."""
+    """Return the distance from 1 to the next number, or a very small one for exact fractions."""
     one = eps = number(1)
     for _ in range(1000):
         if one + eps / 2 == one:

@@ -1,4 +1,4 @@
-"""Fixed steps for q'' = a(t, q, q') that keep the energy of an oscillation bounded, as game engines and MuJoCo do."""
+"""Semi-implicit Euler steps for q'' = a(t, q, q'), as in game engines: the energy of oscillations stays bounded."""
 
 from __future__ import annotations
 
@@ -36,24 +36,23 @@ def semi_implicit_euler(
     velocity: Velocity | None = None,
     project: march.Project = march.no_projection,
 ) -> Solution:
-    """The solution of q'' = acceleration(t, q, qd); each row of the result's y is q followed by qd.
+    """Return the solution of q'' = acceleration(t, q, qd); each row of the result's y is q followed by qd.
 
-    qd moves first and q with the new qd. That is of order 1, like Euler's method, at the same cost; but where forces
-    come from a potential the map is symplectic, so that the energy swings about its true value instead of growing.
-    `step` is a length, or the times at which steps end. With z0 there are further entries, which stand behind qd in y
-    and move by their rates at the start of a step; acceleration(t, q, qd, z) then returns q'' followed by these rates.
-    Where q is no sum of qd, as with quaternions, velocity(q, qd) says how q changes, and q and qd may differ in length;
-    `project` is what every step ends with, as in `solve`.
+    A step updates qd first, and q with the new qd. It has order 1 and the cost of Euler's method, but it is symplectic
+    if forces come from a potential: the energy oscillates about its true value and does not grow. `step` is a length,
+    or the times at which steps end. Further entries z0 follow qd in y; acceleration(t, q, qd, z) then returns q''
+    followed by their rates, which hold from the start of a step. If dq/dt is not qd, as with quaternions, velocity(q,
+    qd) returns it, and q and qd may differ in length. Every step ends with `project`, as in `solve`.
     """
     q, scalars = state("q0", q0)
     qd, other = state("qd0", qd0)
     if (velocity is None and qd.shape != q.shape) or other.dtype != scalars.dtype:
         raise InputError(f"qd0 is {other.dtype} {qd.shape}; expected {scalars.dtype} {q.shape}, as q0")
     y = np.concatenate([q, qd] if z0 is None else [q, qd, state("z0", z0)[0]])
-    way, counts = march.TimeSpan(scalars, t0, t1, times), Statistics()
-    along = _SecondOrderState(q.size, q.size + qd.size, velocity or (lambda q, qd: qd), project)
-    steps = partial(_steps, acceleration, scalars, counts, way.start, y, along, way.fixed(step, max_steps))
-    return way.follow(steps, y, counts, events, on_step)
+    span, counts = march.TimeSpan(scalars, t0, t1, times), Statistics()
+    layout = _SecondOrderState(q.size, q.size + qd.size, velocity or (lambda q, qd: qd), project)
+    steps = partial(_steps, acceleration, scalars, counts, span.start, y, layout, span.fixed_step_ends(step, max_steps))
+    return span.integrate(steps, y, counts, events, on_step)
 
 
 class _SecondOrderState(NamedTuple):
@@ -65,10 +64,10 @@ class _SecondOrderState(NamedTuple):
     project: march.Project
 
     def parts(self, y: Array) -> list[Array]:
-        """q, qd and what there is besides."""
+        """Return q, qd and the further entries, if any."""
         return [part for part in (y[: self.q], y[self.q : self.qd], y[self.qd :]) if part.size]
 
-    def moved(self, t: Any, y: Array, rates: Array, time: Any) -> Array:
+    def state_at(self, t: Any, y: Array, rates: Array, time: Any) -> Array:
         h = time - t
         q, rest = y[: self.q], y[self.q :] + h * rates
         return self.project(np.concatenate([q + h * np.asarray(self.velocity(q, rest[: self.qd - self.q])), rest]))
@@ -80,18 +79,18 @@ def _steps(
     counts: Statistics,
     t: Any,
     y: Array,
-    along: _SecondOrderState,
+    layout: _SecondOrderState,
     stops: Iterable[Any],
 ) -> Iterator[IntegrationStep]:
-    expected = (y.size - along.q,)
+    expected = (y.size - layout.q,)
     for stop in stops:
         counts.evaluations += 1
-        rates = np.array(acceleration(t, *along.parts(y)), scalars.dtype)
+        rates = np.array(acceleration(t, *layout.parts(y)), scalars.dtype)
         if rates.shape != expected:
             raise InputError(f"the acceleration has shape {rates.shape} at t = {t}; expected {expected}, as qd0")
         if not scalars.finite(rates):
             raise IntegrationError(f"the acceleration is not finite at t = {t}: it is {rates}", t, y)
-        at = partial(along.moved, t, y, rates)
+        at = partial(layout.state_at, t, y, rates)
         counts.accepted += 1
         yield IntegrationStep(t, y, stop, at(stop), at)
         t, y = stop, at(stop)

@@ -11,9 +11,9 @@ from armwright.errors import ArmwrightError
 
 @dataclass
 class Statistics:
-    """Steps accepted and rejected (None if the method does not tell), evaluations of the derivative and its Jacobian.
+    """Steps accepted and rejected (None if unknown), evaluations of the derivative and its Jacobian, events included.
 
-    What locating events took is included. A method counts in one of these, and a solution has a copy.
+    A method counts in one of these, and a solution has a copy.
     """
 
     accepted: int = 0
@@ -24,7 +24,7 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False)
 class Occurrence:
-    """An event that happened: which one, when, and the state."""
+    """An event that happened: its name, its time and the state."""
 
     name: str
     t: Any
@@ -35,9 +35,8 @@ class Occurrence:
 class Solution:
     """The times t, shape (k,), and the states y, shape (k, m).
 
-    `status` is "finished", "event" if a terminal event ended it, "stopped" if `on_step` did, "failed" if it is what
-    an IntegrationError carries. The last state of a run that an event ended is that of the event; `ended_by` are the
-    names of those that did.
+    `status` is "finished", "event" if terminal events (`ended_by`) ended it, "stopped" if `on_step` did, or "failed" in
+    an IntegrationError. If an event ended it, the last state is that of the event.
     """
 
     t: Array
@@ -54,7 +53,7 @@ class Solution:
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C during an integration; `solution` is what was computed until then."""
+    """Ctrl-C during an integration; `solution` has the results so far."""
 
     def __init__(self, solution: Solution) -> None:
         super().__init__(solution.message)
@@ -62,9 +61,9 @@ class Stopped(KeyboardInterrupt):
 
 
 class IntegrationError(ArmwrightError, ArithmeticError):
-    """The integration cannot go on. `t` and `y` say where, `solution` is what was computed until then.
+    """The integration cannot continue from the state `y` at `t`; `solution` has the results so far.
 
-    `reason` is "not finite", "too small" (a step) or "too many" (steps), where it is one of these.
+    `reason` is "not finite", "too small" (a step), "too many" (steps), or empty.
     """
 
     def __init__(self, message: str, t: Any, y: Array, reason: str = "") -> None:
@@ -73,5 +72,5 @@ class IntegrationError(ArmwrightError, ArithmeticError):
         self.solution: Solution | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """So that it reaches another process whole."""
+        """Return all attributes for another process."""
         return IntegrationError, (*self.args, self.t, self.y, self.reason), {"solution": self.solution}

@@ -1,4 +1,4 @@
-"""Implicit methods for stiff problems, where explicit ones need tiny steps: SciPy's, behind the same interface.
+"""Implicit methods for stiff problems, by SciPy.
 
 A motor with a stiff spring or strong friction makes a robot stiff. radau is an implicit Runge-Kutta method of order 5,
 bdf and lsoda change their order from 1 to 5, and lsoda is explicit as long as the problem is not stiff.
@@ -23,10 +23,10 @@ from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
 STIFF = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
-"""The names of the implicit methods, and what SciPy calls them."""
+"""The names of the implicit methods, and their names in SciPy."""
 
 MAX_STIFF_STEPS = 20_000
-"""Implicit methods take few and long steps; where they need more than these, the equation jumps."""
+"""Implicit methods take few and long steps; if they need more than these, the equation is discontinuous."""
 
 UNCONTROLLED_ATOL = 1e100
 """Absolute tolerance of entries that do not count in the error."""
@@ -55,43 +55,44 @@ def solve_stiff(
     on_step: march.OnStep | None = None,
     project: march.Project = march.no_projection,
 ) -> Solution:
-    """Return the solution of y' = derivative(t, y) by an implicit method, in double precision; else as `solve`.
+    """Return the solution of y' = derivative(t, y) by an implicit method, in double precision; otherwise as `solve`.
 
-    jacobian(t, y) is the matrix of the derivatives of the derivative by y. Without it the method takes differences, one
-    evaluation for each entry of y. Output and events come from the polynomials of the method. `project` changes only
-    the output: the method continues from its own state, as it remembers several steps.
+    jacobian(t, y) is the matrix of the partial derivatives of `derivative` by y. Without it the method takes
+    differences, one evaluation for each entry of y. Output and events come from the polynomials of the method.
+    `project` changes only the output: a method of several steps continues from the state without projection.
     """
     if method not in STIFF:
         raise unknown("implicit method", method, STIFF)
     y, scalars = state("y0", y0)
     if scalars.dtype != np.float64:
         raise InputError(f"y0 holds {scalars.dtype} values; {method} integrates in double precision, give floats")
-    way, counts = march.TimeSpan(scalars, t0, t1, times), Statistics(rejected=None)
+    span, counts = march.TimeSpan(scalars, t0, t1, times), Statistics(rejected=None)
     relative, absolute = control.tolerances(scalars, rtol, atol, y.size)
     if np.ndim(relative):
         raise InputError(
-            f"rtol has shape {np.shape(rtol)}; {method} knows one for all entries, and atol for each of them"
+            f"rtol has shape {np.shape(rtol)}; expected one number for {method}; atol may be one for each entry"
         )
     if relative < FINEST_RTOL:
         raise InputError(f"rtol = {rtol} is too fine for {method}; expected {FINEST_RTOL:.1e} or more")
     options = _scaled(relative, absolute, y.size, control.controlled_entries(y.size, controlled))
     for name, value in (("first_step", first_step), ("max_step", max_step)):
         if value is not None:
-            options[name] = min(way.length(name, value), abs(way.end - way.start))
+            options[name] = min(span.length(name, value), abs(span.end - span.start))
     if jacobian is not None:
         options["jac"] = partial(_jacobian, jacobian, counts, y.size)
-    make = partial(_solver(method), partial(_slope, derivative, counts, y.size), way.start, y, way.end, **options)
-    return way.follow(partial(_steps, make, counts, max_steps, project), y, counts, events, on_step)
+    slope = partial(_slope, derivative, counts, y.size)
+    create_solver = partial(_solver_class(method), slope, span.start, y, span.end, **options)
+    return span.integrate(partial(_steps, create_solver, counts, max_steps, project), y, counts, events, on_step)
 
 
 def _scaled(rtol: float, atol: Any, size: int, controlled: int) -> dict[str, Any]:
-    """Tolerances with which SciPy's root mean square over all entries is that over the first `controlled` ones."""
+    """Return tolerances with which SciPy's root mean square counts only the first `controlled` entries."""
     share = np.sqrt(controlled / size)
     each = np.where(np.arange(size) < controlled, np.broadcast_to(atol, size) * share, UNCONTROLLED_ATOL)
     return {"rtol": rtol * share, "atol": each} if controlled < size else {"rtol": rtol, "atol": atol}
 
 
-def _solver(method: str) -> Any:
+def _solver_class(method: str) -> Any:
     try:
         return getattr(import_module("scipy.integrate"), STIFF[method])
     except ImportError:
@@ -119,9 +120,9 @@ def _jacobian(jacobian: Jacobian, counts: Statistics, size: int, t: float, y: Ar
 
 
 def _steps(
-    make: Callable[[], Any], counts: Statistics, max_steps: int, project: march.Project
+    create_solver: Callable[[], Any], counts: Statistics, max_steps: int, project: march.Project
 ) -> Iterator[IntegrationStep]:
-    solver = make()
+    solver = create_solver()
 
     def within(time: Any) -> Array:
         return project(np.asarray(solver.dense_output()(time)))
@@ -135,8 +136,8 @@ def _steps(
         except ValueError as error:
             if "infs or NaNs" not in str(error):
                 raise
-            raise IntegrationError(f"SciPy cannot go on at t = {t}: its equations are not finite", t, y) from None
+            raise IntegrationError(f"SciPy cannot continue at t = {t}: its equations are not finite", t, y) from None
         if solver.status == "failed":
-            raise IntegrationError(f"SciPy cannot go on at t = {t}: {message}", t, y)
+            raise IntegrationError(f"SciPy cannot continue at t = {t}: {message}", t, y)
         counts.accepted += 1
         yield IntegrationStep(t, y, float(solver.t), project(solver.y.copy()), within)

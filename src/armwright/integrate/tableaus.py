@@ -1,11 +1,11 @@
-"""Explicit Runge-Kutta methods: their coefficients, where these come from, and whether they have the order they claim.
+"""Explicit Runge-Kutta methods: their coefficients with sources, and checks of their orders.
 
     built_in_tableau("dop853").stages
     built_in_tableau("rk10").residual(10)             # 1e-51: all 1205 order conditions hold
     built_in_tableau("rkf78").exact(mpmath.mpf).b     # for integration in high precision
 
-The numbers stand in `tableaus.toml`. Names that begin with rk are those of Machado and Galhano 1995, table 1, without
-the brackets: rkf45 is their RKF4(5). The first number of a pair is the order of the formula that is propagated.
+The coefficients are in `tableaus.toml`. Names that begin with rk are those of Machado and Galhano 1995, table 1,
+without brackets: rkf45 is RKF4(5). The first number of a pair is the order of the propagated formula.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from armwright.integrate import trees
 Row = tuple[Any, ...]
 
 HIGHEST_ORDER = 10
-"""Of a method; there are 1205 conditions up to this order."""
+"""The highest order of a method; there are 1205 conditions up to it."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Coefficients of a step. `error` is None for fixed steps; `error2` is for two estimators (DOP853)."""
+    """Coefficients of a step. `error` is None for fixed steps; `error2` is a second error estimate (DOP853)."""
 
     a: tuple[Row, ...]
     b: Row
@@ -42,7 +42,7 @@ class Steps:
 
     @property
     def stages(self) -> int:
-        """The number of derivatives per step; fixed steps omit those for the error alone."""
+        """The number of stages per step; fixed steps omit those used only for the error."""
         if self.error is not None:
             return len(self.b)
         return max(j for j, x in enumerate(self.b) if x) + 1
@@ -53,8 +53,8 @@ class Tableau:
     """k_i = f(t + c_i h, y + h sum_j a_ij k_j), y(t + h) = y + h sum_i b_i k_i, for a formula b of this order.
 
     Of a pair, `error` is b - bhat and `embedded` the order of bhat; `error2` and `embedded2` belong to a second
-    estimate, which only dop853 has. `digits` is how many decimals of the numbers can be trusted, None if they are
-    exact. `status` is "published", or "stand-in" for a pair that stands for another one whose numbers are not known.
+    estimate, which only dop853 has. `digits` is the number of correct decimals, None if the coefficients are exact.
+    `status` is "published", or "stand-in" for a pair in place of another one whose coefficients are unknown.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Tableau:
     note: str = ""
     status: str = "published"
     rational: Tableau | None = field(default=None, repr=False, compare=False)
-    """The same with exact fractions, of which every other version is a rounding."""
+    """The same method in exact fractions, from which all other versions are rounded."""
 
     def __post_init__(self) -> None:
         if self.rational is not None:
@@ -88,7 +88,7 @@ class Tableau:
                 self._check_sum("b - bhat", error, 0)
 
     def _check_shape(self) -> None:
-        """Check orders, and make tuples of all rows."""
+        """Check orders and lengths, and convert all rows to tuples."""
         for name in ("a", "b", "c", "error", "error2"):
             value = getattr(self, name)
             if value is not None:
@@ -114,19 +114,19 @@ class Tableau:
         return self.exact(float)
 
     def _check_sum(self, what: str, row: Row, expected: Any) -> None:
-        """Cheap enough for every use, and catches most slips of the pen; `residual` catches them all."""
-        magnified = 1 + sum(abs(float(x)) for x in row)
-        if not abs(float(sum(row) - expected)) <= 10 * self.rounding * magnified:
+        """Check the sum of a row, which finds most misprints at little cost; `residual` finds all."""
+        size = 1 + sum(abs(float(x)) for x in row)
+        if not abs(float(sum(row) - expected)) <= 10 * self.rounding * size:
             raise InputError(
                 f"{self.name}: {what} sums to {float(sum(row))!r}, expected {float(expected)!r}; a coefficient is wrong"
             )
 
     @property
     def rounding(self) -> float:
-        """The relative error of the coefficients as they were given: one in the last digit of a number like 1.000."""
+        """The relative error of the coefficients as printed: one unit in the last digit of a number like 1.000."""
         source = self.rational or self
-        written = 16 if any(isinstance(x, (float, np.floating)) for x in source.b) else trees.DECIMAL_DIGITS
-        return float(10.0 ** (1 - min(self.digits or trees.DECIMAL_DIGITS, written)))
+        digits = 16 if any(isinstance(x, (float, np.floating)) for x in source.b) else trees.DECIMAL_DIGITS
+        return float(10.0 ** (1 - min(self.digits or trees.DECIMAL_DIGITS, digits)))
 
     @property
     def stages(self) -> int:
@@ -143,23 +143,23 @@ class Tableau:
         return self.stages > 1 and self.a[-1] == self.b[:-1] and self.b[-1] == 0 and self.c[-1] == 1
 
     def steps(self, fixed: bool = False) -> Steps:
-        """Return the coefficients of a step, `fixed` or of a length that the error estimate sets."""
+        """Return the coefficients of a step; a `fixed` one has no error estimate."""
         if fixed:
             return Steps(self.a, self.b, self.c)
         return Steps(self.a, self.b, self.c, self.error, self.error2, self.fsal)
 
     @property
     def estimate_order(self) -> int:
-        """The power of h with which the error estimate shrinks. Two estimates combine to e^2 / e2."""
+        """The power of h to which the error estimate is proportional. Two estimates combine to e^2 / e2."""
         if self.embedded is None:
             raise InputError(f"{self.name} has no error estimate; expected a pair, such as dop853")
         lower = min(self.order, self.embedded) + 1
         return lower if self.embedded2 is None else 2 * lower - (self.embedded2 + 1)
 
     def exact(self, number: Callable[[Any], Any]) -> Tableau:
-        """The same with each coefficient rounded once to another kind of number: mpmath.mpf, Fraction, numpy.float32.
+        """Return the method with each coefficient rounded once to another scalar: mpmath.mpf, Fraction, numpy.float32.
 
-        mpmath numbers get the precision that mpmath works with when this is called.
+        mpmath numbers get the current precision of mpmath.
         """
         if number is float and isinstance(self.b[0], float):
             return self
@@ -181,13 +181,13 @@ class Tableau:
     def residual(self, order: int, weights: str = "b") -> float:
         """Return the largest residual of the rooted-tree conditions up to this order.
 
-        `weights` is "b", or "bhat" or "bhat2" for the formulas the error estimates compare with.
+        `weights` is "b", or "bhat" or "bhat2" for the embedded formulas.
         """
         exact = self.exact(Fraction)
         return trees.residual(exact.a, self._weights(exact, weights), order)
 
     def tolerance(self, order: int, weights: str = "b") -> float:
-        """Return the largest `residual` that the digits of the coefficients explain."""
+        """Return the largest `residual` that rounding of the coefficients can cause."""
         exact = self.exact(Fraction)
         return self.rounding * trees.sensitivity(exact.a, self._weights(exact, weights), order)
 
@@ -200,7 +200,7 @@ class Tableau:
 
 
 def converted(x: Any, number: Callable[[Any], Any]) -> Any:
-    """A fraction as another kind of number, rounded once."""
+    """Return a fraction as another scalar, rounded once."""
     if number is Fraction or not isinstance(x, Fraction):
         return number(x)
     if number in (float, np.float64, np.float32):

@@ -1,6 +1,6 @@
 """Rooted trees and the order conditions of Runge-Kutta methods (Hairer, Norsett and Wanner, Solving ODEs I, II.2).
 
-A tree is the tuple of the trees that hang on its root: () is a single node, ((), ()) a root with two leaves. A method
+A tree is the tuple of the subtrees of its root: () is a single node, ((), ()) a root with two leaves. A method
 has order p if, for every tree of at most p nodes,
 
     sum_i b_i phi_i(tree) = 1 / density(tree),    phi_i(tree) = prod over its branches of sum_j a_ij phi_j(branch)
@@ -33,13 +33,13 @@ def nodes(tree: Tree) -> int:
 
 @cache
 def density(tree: Tree) -> int:
-    """The product, over all nodes, of the number of nodes at it and above."""
+    """Return the product, over all nodes, of the number of nodes of the subtree there."""
     return nodes(tree) * prod(map(density, tree))
 
 
 @cache
 def trees(size: int) -> tuple[Tree, ...]:
-    """Every rooted tree of exactly this many nodes: 1, 1, 2, 4, 9, 20, 48, 115, 286, 719, ... of them."""
+    """Return all rooted trees with this number of nodes: 1, 1, 2, 4, 9, 20, 48, 115, 286, 719, ... of them."""
     return tuple(_forests(size - 1, trees_up_to(size - 1)))
 
 
@@ -49,7 +49,7 @@ def trees_up_to(size: int) -> tuple[Tree, ...]:
 
 
 def _forests(size: int, branches: tuple[Tree, ...]) -> Iterator[Tree]:
-    """Every choice of branches, with repetition and without regard to order, that have `size` nodes together."""
+    """Yield all multisets of branches with `size` nodes in total."""
     if size == 0:
         yield ()
     for place, branch in enumerate(branches):
@@ -60,7 +60,7 @@ def _forests(size: int, branches: tuple[Tree, ...]) -> Iterator[Tree]:
 
 
 class TableauSums:
-    """A tableau, and what the branches of trees contribute to its stages, each computed once."""
+    """A tableau with the sums of tree branches over its stages, each computed once."""
 
     def __init__(self, a: Array, b: Array) -> None:
         self.a, self.b = a, b
@@ -76,11 +76,11 @@ class TableauSums:
         return np.asarray(prod((self.branch(part) for part in tree), start=0 * self.b + 1))
 
     def sensitivity(self, tree: Tree) -> float:
-        """By how much its condition changes, at most, if every coefficient changes by a small part of itself."""
+        """Return the largest change of the tree's condition per relative change of the coefficients."""
         return float(abs(self.b) @ abs(self.phi(tree))) + self._sensitivity(tree, self.b)
 
     def _sensitivity(self, tree: Tree, weights: Array) -> float:
-        """The part of the branches; `weights` is what each stage counts for at this root."""
+        """Return the share of the branches; `weights` are those of the stages at the root."""
         total = 0.0
         for place, part in enumerate(tree):
             here = weights * prod(map(self.branch, tree[:place] + tree[place + 1 :]))
@@ -103,6 +103,6 @@ def sensitivity(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: i
 
 
 def _method(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], number: Callable[[Fraction], Any]) -> TableauSums:
-    """A tableau in other numbers, with the zeros above its diagonal."""
+    """Return a tableau in other scalars, with zeros above the diagonal."""
     rows = [[*row, *[Fraction(0)] * (len(a) - len(row))] for row in a]
     return TableauSums(np.array([[*map(number, row)] for row in rows]), np.array([*map(number, b)]))

@@ -1,8 +1,8 @@
 """Subdivision of a step in which an event may cross zero several times, to find the first crossing.
 
 Events are evaluated at four points within every step, on a parabola through its ends. A cubic through their values and
-slopes may have several zeros, or may not fit (`integrate.events.tangled`). Then the step is searched piece by piece,
-each a third of one that was too long, by steps of other lengths from its start.
+slopes may have several zeros, or may not fit (`integrate.events.several_zeros`). Then the step is searched piece by
+piece, each a third of one that was too long, by steps of other lengths from its start.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from armwright.integrate.events import (
     JUST_INSIDE,
     JUST_INSIDE_COARSE,
     MAX_CUBIC_DEVIATION,
-    THIRD,
+    THIRD_WEIGHTS,
     ZERO_DISTANCE_RATIO,
 )
 
@@ -150,7 +150,7 @@ class EventSubdivision(Stages):
         return self.op("fdiv", self.op("fsub", after, self._look(2, e)), self.t.splat(self.just))
 
     def _tangled(self, e: str, before: str, after: str, begin: str, end: str, part: str) -> str:
-        """Return `integrate.events.tangled` for a part of a step."""
+        """Return `integrate.events.several_zeros` for a part of a step."""
         t, zero = self.t, "zeroinitializer"
         third, second = self._look(0, e), self._look(1, e)
         reach = self.op("fdiv", part, t.splat(3.0))
@@ -179,7 +179,7 @@ class EventSubdivision(Stages):
     def _off(self, value: str, points: tuple[str, ...]) -> str:
         """Return 27 times the distance of a value at a third from the cubic."""
         cubic = self.t.splat(0.0)
-        for weight, point in zip(THIRD, points, strict=True):
+        for weight, point in zip(THIRD_WEIGHTS, points, strict=True):
             cubic = self.call("fmuladd", self.t.splat(float(weight)), point, cubic)
         return self.call("fabs", self.op("fsub", self.op("fmul", value, self.t.splat(27.0)), cubic))
 

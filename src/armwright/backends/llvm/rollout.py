@@ -265,7 +265,7 @@ class _Writer(GaugeRecording):
         return self.select(nothing, t.splat(0.0), self.op("fdiv", squares, root))
 
     def ahead(self, size: str, way: str) -> tuple[str, str]:
-        """Return if a step ends at the next stop, and if it is shorter than `size` (`integrate.control.ahead`)."""
+        """Return if a step ends at the next stop, and if it is below `size` (`integrate.control.next_length`)."""
         longest = self.op("fmul", self.options["longest"], self.t.splat(STEP_ROUNDING))
         arrives = self.true(
             "ole", way, self.call("minnum", self.op("fmul", size, self.t.splat(MAX_STEP_EXTENSION)), longest)
