@@ -230,11 +230,7 @@ def _stepped(state: Alignment, step: JointShift, two: Skeleton) -> Alignment:
 def _with(state: Alignment, cost: float, sign: float, move: Array) -> Alignment:
     """Return the state with one joint more, whose body has the given motion."""
     return replace(
-        state,
-        cost=cost,
-        moves=(*state.moves, move),
-        signs=(*state.signs, sign),
-        offsets=(*state.offsets, 0.0),
+        state, cost=cost, moves=(*state.moves, move), signs=(*state.signs, sign), offsets=(*state.offsets, 0.0)
     )
 
 

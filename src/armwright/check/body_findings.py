@@ -130,11 +130,7 @@ def _orientation(model: FileModel, body: Body) -> Iterator[Finding]:
         if tensors_agree(with_negated_products(body.inertia), own, SEVERAL_AGREEMENT):
             text = f"its products of inertia fit its {solid.kind}, but have opposite signs"
             yield body_finding(
-                "error",
-                "flipped products",
-                body,
-                text,
-                tensor_edits(model, body, with_negated_products(body.inertia)),
+                "error", "flipped products", body, text, tensor_edits(model, body, with_negated_products(body.inertia))
             )
             return
     end = body.points[int(np.argmax(np.linalg.norm(body.points, axis=1)))]

@@ -26,15 +26,7 @@ from armwright.load import READERS, load, packaged
 from armwright.model import toml_lines, xml
 from armwright.model.tree import check_joint_count
 from armwright.robot import Robot
-from armwright.rules import (
-    LENGTH_KINDS,
-    RULES,
-    SEVERITIES,
-    AngleFacts,
-    check_accepted,
-    problems,
-    without_consequences,
-)
+from armwright.rules import LENGTH_KINDS, RULES, SEVERITIES, AngleFacts, check_accepted, problems, without_consequences
 
 
 def check(

@@ -178,9 +178,6 @@ JOINT_RULES = (
     Rule(JointFacts, "millimetres", long_slide),
     Rule(AngleFacts, "degrees", angle_in_degrees),
     Rule(
-        AngleFacts,
-        "rounded angle",
-        rounded_angle,
-        "a right angle (or half or a third of one) written with few digits",
+        AngleFacts, "rounded angle", rounded_angle, "a right angle (or half or a third of one) written with few digits"
     ),
 )
