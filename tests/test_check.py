@@ -787,7 +787,7 @@ def test_a_follower_that_holds_its_leader_back_is_told(tmp_path: Path) -> None:
     )
     (finding,) = [f for f in report.findings if f.kind == "held back"]
     assert (finding.severity, finding.where, finding.about) == ("note", "joint1", ("joint2",))
-    assert "goes from -0.5 to 1.5 only and is no faster than 1, by the limits of joint2" in finding.text
+    assert "moves only from -0.5 to 1.5 and has a speed of at most 1, due to the limits of joint2" in finding.text
 
 
 # --- the whole file ---------------------------------------------------------------------------------------------------

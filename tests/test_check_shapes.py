@@ -273,7 +273,7 @@ def found_of(file: Path) -> tuple[set[str], set[str]]:
     assert not [f for f in file_findings(whole) if f.kind == KIND and f.severity != "note"]
     matters, found = set(), set()
     for i, body in enumerate(whole.bodies):
-        if not body.given or whole.minor(body) or not is_physical(body.inertia):
+        if not body.has_inertial or whole.minor(body) or not is_physical(body.inertia):
             continue
         added = np.trace(parallel_axis_term(body.mass, body.com))
         if added > 0.3 * np.trace(body.inertia + parallel_axis_term(body.mass, body.com)):
@@ -435,7 +435,7 @@ def test_a_slip_in_one_leg_of_a_real_file_is_found(file: str) -> None:
         ):
             other = replace(body, tensor=slip(body.tensor))
             if (
-                not body.given
+                not body.has_inertial
                 or whole.minor(body)
                 or tensors_agree(other.inertia, body.inertia, 0.1)
                 or not is_physical(other.inertia)

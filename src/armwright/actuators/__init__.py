@@ -1,4 +1,4 @@
-"""Actuators as parts of a robot: motors, gearboxes, brakes, cylinders, catalogues of them, and robots fitted with some.
+"""Actuators: motors, gearboxes, brakes and cylinders, catalogues, and the assignment to the joints of a robot.
 
 fitted(robot, {"joint2": packaged("typical").actuator(motor, gearbox)})      from Python
 [actuators] in the file of a robot                                            `table`

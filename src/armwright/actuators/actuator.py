@@ -1,11 +1,11 @@
 """Actuators of a joint: motor, gearbox, brake, hydraulic cylinder. SI units; unknown values are None.
 
-A motor turns `ratio` times as fast as its joint. On the shaft of the motor it gives
+A motor turns `ratio` times as fast as its joint. The torque on its shaft is
 
     tau_m = through(tau) / ratio + (rotor, gearbox and brake) ratio qdd + dry friction sign(qd) + viscous ratio qd
 
-where tau is what the joint asks of the gearbox, and through(tau) is tau / efficiency while the motor drives the joint,
-tau times the efficiency backward while the joint drives the motor. At rest the motor counts as driving.
+where tau is the load torque of the joint, and through(tau) is tau / efficiency while the motor drives the joint, and
+tau times the backward efficiency while the joint drives the motor. At rest the motor counts as driving.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ COPPER_TEMPERATURE_COEFFICIENT = 0.00393
 """Relative increase of the resistance of copper per kelvin, at 20 degrees Celsius."""
 
 MAX_ROTOR_RADIUS = 0.5
-"""Metres: the radius of gyration of a rotor is smaller, with all the mass of the motor."""
+"""Metres: upper bound of the radius of gyration of a rotor, computed with the mass of the motor."""
 
 MAX_TORQUE_PER_MASS = 1000.0
-"""Newton metres per kilogram: several times that of any motor, with a built-in gearbox too."""
+"""Newton metres per kilogram: several times that of any motor, even with a built-in gearbox."""
 
 DATA_SHEET_TEMPERATURE = 20.0
 """Degrees Celsius at which data sheets give resistances."""
 
 
-def _quantity(unit: str, may_be: str = POSITIVE_VALUE, default: Any = ...) -> Any:
-    """A field for a number in a unit; without a default it must be given."""
-    how = {"unit": unit, "may_be": may_be}
-    return field(metadata=how) if default is ... else field(default=default, metadata=how)
+def _quantity(unit: str, allowed_range: str = POSITIVE_VALUE, default: Any = ...) -> Any:
+    """Return a field for a number in a unit, which is required without a default."""
+    metadata = {"unit": unit, "allowed_range": allowed_range}
+    return field(metadata=metadata) if default is ... else field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
 class Motor:
-    """A motor with its drive: continuous torque, or how its winding warms up, or both.
+    """A motor with its drive. Continuous torque, a thermal model of the winding, or both are known.
 
-    `max_speed` is by default what the voltage allows without torque, voltage / torque_constant.
+    `max_speed` is by default the no-load speed voltage / torque_constant.
     `thermal_resistances` (K/W) and `thermal_times` (s) are those from winding to housing and from housing to the air.
-    `goes_with` are the names of the only gearboxes that it is combined with; by default all.
+    `goes_with` names the compatible gearboxes; by default all are.
     """
 
     name: str
@@ -76,41 +76,40 @@ class Motor:
 
     @property
     def top_speed(self) -> float:
-        """The largest speed, given or by the voltage."""
+        """The largest speed, rad/s: `max_speed`, or the no-load speed at the voltage."""
         if self.max_speed is not None:
             return self.max_speed
         return (self.voltage or math.inf) / (self.torque_constant or math.inf)
 
     @property
     def loss_factor(self) -> float | None:
-        """Watts of heat in the winding per square newton metre, at 20 degrees Celsius; None where that is not known."""
+        """Heat in the winding over the square of the torque, W/(N m)^2, at 20 degrees Celsius; None if unknown."""
         if self.torque_constant is None or self.resistance is None:
             return None
         return self.resistance / self.torque_constant**2
 
     @property
     def warms(self) -> bool:
-        """True if all data of the thermal model of its winding are known."""
-        known = (self.loss_factor, self.thermal_resistances, self.thermal_times, self.max_temperature)
-        return all(x is not None for x in known)
+        """True if all data of the thermal model of the winding are known."""
+        return None not in (self.loss_factor, self.thermal_resistances, self.thermal_times, self.max_temperature)
 
 
 @dataclass(frozen=True)
 class Gearbox:
     """A gearbox, or with `linear` a screw whose ratio is in radians per metre and whose limits are forces.
 
-    Torques are at the output, inertia, frictions and speed at the input. `efficiency` is of the losses that grow with
-    the load; backward it is 2 - 1 / efficiency where nothing else is known: as much is lost either way. `goes_with` are
-    the names of the only motors that it is combined with; by default all.
+    Torques are at the output; inertia, friction and speed at the input. `efficiency` covers the losses that grow with
+    the load; `efficiency_backward` is by default 2 - 1 / efficiency, which loses equally in both directions.
+    `goes_with` names the compatible motors; by default all are.
     """
 
     name: str
-    ratio: float = _quantity("turns per turn, or rad/m")
-    efficiency: float = _quantity("a part of 1", FRACTION_VALUE)
+    ratio: float = _quantity("turns of the motor per turn, or rad/m")
+    efficiency: float = _quantity("a fraction", FRACTION_VALUE)
     peak_torque: float = _quantity("N m or N")
     mass: float = _quantity("kg", NON_NEGATIVE_VALUE)
     inertia: float = _quantity("kg m^2", NON_NEGATIVE_VALUE)
-    efficiency_backward: float | None = _quantity("a part of 1", FRACTION_VALUE, None)
+    efficiency_backward: float | None = _quantity("a fraction", FRACTION_VALUE, None)
     continuous_torque: float | None = _quantity("N m or N", default=None)
     max_input_speed: float | None = _quantity("rad/s", default=None)
     dry_friction: float | None = _quantity("N m", NON_NEGATIVE_VALUE, None)
@@ -217,24 +216,24 @@ class Actuator:
 
     @property
     def inertia(self) -> float:
-        """The inertia of all that turns with the shaft of the motor, kg m^2."""
+        """The total inertia on the shaft of the motor, kg m^2."""
         return self.motor.rotor_inertia + self.gearbox.inertia + (self.brake.inertia if self.brake else 0.0)
 
     @property
     def dry_friction(self) -> float:
-        """On the shaft of the motor, of what is known."""
+        """The known dry friction on the shaft of the motor, N m."""
         return (self.motor.dry_friction or 0.0) + (self.gearbox.dry_friction or 0.0)
 
     @property
     def viscous_friction(self) -> float:
-        """On the shaft of the motor, of what is known."""
+        """The known viscous friction on the shaft of the motor, N m s."""
         return (self.motor.viscous_friction or 0.0) + (self.gearbox.viscous_friction or 0.0)
 
     @property
     def max_torque(self) -> float:
-        """The largest torque of the joint: the peak of the motor through the gearbox, or that of the gearbox."""
-        gear = self.gearbox
-        return min(self.motor.peak_torque * gear.ratio * gear.efficiency, gear.peak_torque)
+        """The largest torque of the joint, as the motor or the gearbox limits it."""
+        gearbox = self.gearbox
+        return min(self.motor.peak_torque * gearbox.ratio * gearbox.efficiency, gearbox.peak_torque)
 
     @property
     def max_velocity(self) -> float:
@@ -244,11 +243,11 @@ class Actuator:
 
 @dataclass(frozen=True)
 class CylinderLever:
-    """The lever arm of a cylinder: its eyes lie in a plane across the axis, at two distances from it.
+    """The lever of a cylinder, whose two eyes lie in a plane normal to the joint axis.
 
-    `before` is the distance of the eye on the link before the joint, `on` of that on the link it moves, in metres, and
-    `angle` the one between both, seen from the axis, when the joint is at zero. The cylinder is
-    sqrt(before^2 + on^2 - 2 before on cos(q + angle)) long.
+    `before` and `on` are the distances, m, from the axis to the eye on the link before the joint and to that on the
+    link after it; `angle` is the angle between the two at q = 0. The length of the cylinder is
+    sqrt(before^2 + on^2 - 2 before on cos(q + angle)).
     """
 
     before: float
@@ -259,26 +258,26 @@ class CylinderLever:
         row = Reader(vars(self), lambda _key: "lever")
         try:
             for key in ("before", "on"):
-                _check_number(row, key, row.number(key), {"unit": "metres", "may_be": POSITIVE_VALUE})
+                _check_number(row, key, row.number(key), {"unit": "metres", "allowed_range": POSITIVE_VALUE})
             object.__setattr__(self, "angle", row.angle("angle"))
         except ModelError as error:
             raise InputError(str(error)) from None
 
     def length(self, q: Array) -> Array:
-        """From eye to eye."""
-        squared = self.before**2 + self.on**2 - 2 * self.before * self.on * np.cos(q + self.angle)
-        length: Array = np.sqrt(squared)
+        """Return the length of the cylinder from eye to eye, m."""
+        a, b = self.before, self.on
+        length: Array = np.sqrt(a**2 + b**2 - 2 * a * b * np.cos(q + self.angle))
         return length
 
     def arm(self, q: Array) -> Array:
-        """By how much the cylinder grows as the joint turns: a torque is the force times this."""
+        """Return the lever arm, d length / d q: the joint torque is the force times this."""
         arm: Array = self.before * self.on * np.sin(q + self.angle) / self.length(q)
         return arm
 
 
 @dataclass(frozen=True)
 class Hydraulic:
-    """A cylinder with its lever; without, it moves a sliding joint itself."""
+    """A cylinder with its lever; without a lever it drives a prismatic joint directly."""
 
     cylinder: Cylinder
     lever: CylinderLever | None = None
@@ -314,28 +313,28 @@ Drive: TypeAlias = Actuator | Hydraulic
 ActuatorPart = Motor | Gearbox | Brake | Cylinder
 
 PART_TYPES: dict[str, type[ActuatorPart]] = {"motor": Motor, "gearbox": Gearbox, "brake": Brake, "cylinder": Cylinder}
-"""The parts of a catalogue by the names of its tables."""
+"""The classes of parts by the names of their tables in a catalogue."""
 
 
 def check(kind: type[ActuatorPart], row: Reader) -> None:
     """Raise a ModelError if the data of a part are unknown, incomplete or impossible; `row` names the place."""
     known = {f.name: f for f in fields(kind)}
     row.check_keys(known)
-    for name, own in known.items():
+    for name, spec in known.items():
         if row.data.get(name) is None:
-            if "unit" in own.metadata and own.default is not None:
-                row.fail(None, f"missing key {name!r}: expected a number in {own.metadata['unit']}")
+            if "unit" in spec.metadata and spec.default is not None:
+                row.fail(None, f"missing key {name!r}: expected a number in {spec.metadata['unit']}")
             continue
         if name.startswith("thermal_"):
             values = row.numbers(name, 2)
-        elif "unit" in own.metadata:
+        elif "unit" in spec.metadata:
             values = [row.number(name)]
         else:
             continue
         for value in values:
-            _check_number(row, name, value, own.metadata)
+            _check_number(row, name, value, spec.metadata)
     if not row.text("name", row.need("name")):
-        row.fail("name", "name = '': expected a name, by which it is chosen")
+        row.fail("name", "name = '': expected a name")
     row.text("source", "")
     row.flag("linear")
     if row.data.get("goes_with") is not None:
@@ -344,57 +343,46 @@ def check(kind: type[ActuatorPart], row: Reader) -> None:
         _check_motor(row)
 
 
-def _check_number(row: Reader, name: str, value: float, meant: Mapping[str, Any]) -> None:
-    unit, may_be = meant["unit"], meant["may_be"]
-    if value < 0 or (value == 0 and may_be != NON_NEGATIVE_VALUE) or (value > 1 and may_be == FRACTION_VALUE):
-        row.fail(name, f"{name} = {value!r}: expected {unit}, {may_be}")
+def _check_number(row: Reader, name: str, value: float, metadata: Mapping[str, Any]) -> None:
+    unit, allowed = metadata["unit"], metadata["allowed_range"]
+    if value < 0 or (value == 0 and allowed != NON_NEGATIVE_VALUE) or (value > 1 and allowed == FRACTION_VALUE):
+        row.fail(name, f"{name} = {value!r}: expected {unit}, {allowed}")
 
 
 def _check_motor(row: Reader) -> None:
-    """Check the numbers of a motor that may be replaced by others."""
-    has = {key for key, value in row.data.items() if value is not None}
-    if not (has & {"max_speed"} or {"voltage", "torque_constant"} <= has):
+    """Check the numbers of a motor of which one may stand in for another."""
+    known = {key for key, value in row.data.items() if value is not None}
+    if not (known & {"max_speed"} or {"voltage", "torque_constant"} <= known):
         row.fail(None, "its largest speed is not known; expected max_speed, or voltage and torque_constant")
-    warms = {"torque_constant", "resistance", "thermal_resistances", "thermal_times", "max_temperature"}
-    if "continuous_torque" not in has and not warms <= has:
-        row.fail(
-            None,
-            "its continuous torque is not known; expected continuous_torque, or how its winding warms up: "
-            f"{', '.join(sorted(warms))}",
-        )
-    if "max_temperature" in has and row.number("max_temperature") <= DATA_SHEET_TEMPERATURE:
-        row.fail(
-            "max_temperature",
-            f"max_temperature = {row.data['max_temperature']!r}: expected more than {DATA_SHEET_TEMPERATURE:g}",
-        )
-    _check_units(row, has)
-    if "continuous_torque" in has and row.number("continuous_torque") > row.number("peak_torque"):
-        row.fail(
-            "continuous_torque",
-            f"continuous_torque = {row.data['continuous_torque']!r} is more than peak_torque = "
-            f"{row.data['peak_torque']!r}",
-        )
+    thermal = {"torque_constant", "resistance", "thermal_resistances", "thermal_times", "max_temperature"}
+    if "continuous_torque" not in known and not thermal <= known:
+        expected = f"continuous_torque, or the thermal data of its winding: {', '.join(sorted(thermal))}"
+        row.fail(None, f"its continuous torque is not known; expected {expected}")
+    if "max_temperature" in known and row.number("max_temperature") <= DATA_SHEET_TEMPERATURE:
+        text = f"max_temperature = {row.data['max_temperature']!r}: expected more than {DATA_SHEET_TEMPERATURE:g}"
+        row.fail("max_temperature", text)
+    _check_units(row, known)
+    if "continuous_torque" in known and row.number("continuous_torque") > row.number("peak_torque"):
+        torque, peak = row.data["continuous_torque"], row.data["peak_torque"]
+        row.fail("continuous_torque", f"continuous_torque = {torque!r} is more than peak_torque = {peak!r}")
 
 
-def _check_units(row: Reader, has: set[str]) -> None:
-    """Raise a ModelError for numbers that look like other units."""
+def _check_units(row: Reader, known: set[str]) -> None:
+    """Raise a ModelError for numbers that seem to be in other units."""
     mass, inertia, peak = (row.number(key) for key in ("mass", "rotor_inertia", "peak_torque"))
     if inertia > mass * MAX_ROTOR_RADIUS**2:
         row.fail("rotor_inertia", f"rotor_inertia = {inertia!r} of a motor of {mass:g} kg; expected kg m^2, not g cm^2")
     if peak > mass * MAX_TORQUE_PER_MASS:
         row.fail("peak_torque", f"peak_torque = {peak!r} of a motor of {mass:g} kg; expected N m, not mN m")
-    if {"max_speed", "voltage", "torque_constant"} <= has:
-        fast = row.number("voltage") / row.number("torque_constant")
-        if row.number("max_speed") > 6 * fast:
-            row.fail(
-                "max_speed",
-                f"max_speed = {row.data['max_speed']!r}, while voltage / torque_constant is {fast:.4g}; expected "
-                "rad/s, not turns per minute, and N m/A",
-            )
+    if {"max_speed", "voltage", "torque_constant"} <= known:
+        no_load_speed = row.number("voltage") / row.number("torque_constant")
+        if row.number("max_speed") > 6 * no_load_speed:
+            text = f"max_speed = {row.data['max_speed']!r}, while voltage / torque_constant is {no_load_speed:.4g}"
+            row.fail("max_speed", f"{text}; expected rad/s, not turns per minute, and N m/A")
 
 
 def _check_part(part: ActuatorPart) -> None:
-    """The same checks for a part made in Python."""
+    """Check a part that was constructed in Python."""
     kind = type(part).__name__
     try:
         check(type(part), Reader(vars(part), lambda _key: f"{kind} {part.name!r}"))

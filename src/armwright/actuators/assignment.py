@@ -1,4 +1,4 @@
-"""Assignment of actuators to the joints of a robot: their places, and the robot with them."""
+"""Assignment of actuators to the joints of a robot, with the places of their masses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from armwright.model.transforms import symmetric, tensor, triple
 from armwright.robot import Robot
 
 INERTIA_TOLERANCE = 1e-9
-"""Relative: how far principal inertias may break the rule of the triangle by rounding."""
+"""Largest relative violation of the triangle inequality by principal inertias, due to rounding."""
 
 
 @dataclass(frozen=True)
@@ -30,40 +30,41 @@ class Mount:
     point: Vector
 
 
-def mounts(robot: Robot, given: Mapping[str, Any] | None = None) -> tuple[Mount, ...]:
-    """Return the places of all actuators: by default on the link before, at the frame of the joint at zero.
+def mounts(robot: Robot, places: Mapping[str, Any] | None = None) -> tuple[Mount, ...]:
+    """Return the places of all actuators: by default on the link before, at the frame of the joint at q = 0.
 
-    `given` has other places by the names of joints: (link, point), the link being "base" or one between the base and
-    the joint, so that no actuator moves itself.
+    `places` overrides them by the names of joints: (link, point). The link is "base" or lies between the base and the
+    joint, so that no actuator moves itself.
     """
+    places = places or {}
     for row in robot.rows:
         if row.kind:
             raise InputError(
                 f"{row.name} of {robot.name} is part of a {row.kind} joint; actuators are for joints of one freedom"
             )
     names = [joint.name for joint in robot.joints]
-    for name in given or {}:
+    for name in places:
         if name not in names:
             raise unknown(f"joint of {robot.name}:", name, names)
     rows = [row.name for row in robot.rows]
-    return tuple(_mount(robot, rows.index(name), (given or {}).get(name)) for name in names)
+    return tuple(_mount(robot, rows.index(name), places.get(name)) for name in names)
 
 
-def _mount(robot: Robot, row: int, given: Any) -> Mount:
+def _mount(robot: Robot, row: int, place: Any) -> Mount:
     name = robot.rows[row].name
-    if given is None:
+    if place is None:
         offset = robot.mechanism().joints[row].offset(0.0)
         return Mount(robot.parents[row], Vector(*map(float, offset)))
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
-        raise InputError(f"mounts: {name} has {given!r}; expected (link, point), such as ('forearm', (0, 0, 0.1))")
+    if not isinstance(place, Sequence) or isinstance(place, str) or len(place) != 2:
+        raise InputError(f"mounts: {name} has {place!r}; expected (link, point), such as ('forearm', (0, 0, 0.1))")
     before, i = {"base": -1}, robot.parents[row]
     while i >= 0:
         before[robot.links[i].name] = i
         i = robot.parents[i]
-    if given[0] not in before:
-        raise InputError(f"mounts: {name} on {given[0]!r}; expected a link that comes before it: {', '.join(before)}")
-    point = Reader({"point": given[1]}, lambda _key: f"mounts, {name}").triple("point")
-    return Mount(before[given[0]], Vector(*point))
+    if place[0] not in before:
+        raise InputError(f"mounts: {name} on {place[0]!r}; expected a link that comes before it: {', '.join(before)}")
+    point = Reader({"point": place[1]}, lambda _key: f"mounts, {name}").triple("point")
+    return Mount(before[place[0]], Vector(*point))
 
 
 def fitted(
@@ -73,12 +74,12 @@ def fitted(
     *,
     masses: bool = True,
 ) -> Robot:
-    """The robot with an actuator for each joint: a list from base to tip, or a mapping by the names of joints.
+    """Return the robot with its actuators, a list from base to tip or a mapping by the names of joints.
 
-    Rotors, largest torques and speeds are those of the actuators; their friction is added to that of the joints, which
-    is their bearings'; a cylinder has no rotor, and its limits, which change with the lever, are no part of the robot.
-    Masses stand as points on the link before each joint, or where `mounts_at` says; with `masses=False` none are added,
-    for a robot whose links have them already.
+    Rotors, largest torques and speeds are those of the actuators. Their friction adds to the friction of the joints,
+    which is that of the bearings. A cylinder has no rotor, and its limits vary with the lever: the robot has none.
+    Masses are points on the link before each joint, or at the places of `mounts_at`; `masses=False` adds none, for a
+    robot whose links include them.
     """
     chosen = by_joint(robot, drives)
     places = dict(zip([joint.name for joint in robot.joints], mounts(robot, mounts_at), strict=True))
@@ -87,7 +88,7 @@ def fitted(
         if masses and (place := places[name]).link >= 0:
             links[place.link] = _with_point_mass(links[place.link], drive.mass, place.point)
 
-    def driven(joint: Any) -> Any:
+    def with_drive(joint: Any) -> Any:
         drive = chosen.get(joint.name)
         if drive is None:
             return joint
@@ -104,51 +105,50 @@ def fitted(
             max_velocity=drive.max_velocity,
         )
 
-    return replace(robot, links=tuple(links)).map_joints(driven)
+    return replace(robot, links=tuple(links)).map_joints(with_drive)
 
 
 def without_drives(robot: Robot, masses: Mapping[str, Any]) -> Robot:
-    """Return the robot without the masses of its drives, so that others can be fitted.
+    """Return the robot without the masses of its drives, so that others can be assigned.
 
-    `masses` has by link what sits in it: kilograms, which leave a body of the same shape that weighs less, or kilograms
-    and the point where they are, (mass, (x, y, z)) in the frame of the link.
+    `masses` has by link the drives in it: kilograms, which scale the inertia with the mass, or (mass, (x, y, z)) with
+    their point in the frame of the link.
     """
     links = {link.name: link for link in robot.links}
-    for name, said in masses.items():
+    for name, entry in masses.items():
         if name not in links:
             raise unknown(f"link of {robot.name}:", name, list(links))
-        mass, point = said if isinstance(said, Sequence) and len(said) == 2 else (said, None)
+        mass, point = entry if isinstance(entry, Sequence) and len(entry) == 2 else (entry, None)
         row = Reader({"mass": mass, "point": point}, lambda _key, name=name: f"without_drives, {name}")  # type: ignore[misc]
         try:
-            taken = row.at_least_zero("mass", "kilograms")
-            links[name] = _with_less_mass(links[name], taken, None if point is None else Vector(*row.triple("point")))
+            removed = row.at_least_zero("mass", "kilograms")
+            links[name] = _with_less_mass(links[name], removed, None if point is None else Vector(*row.triple("point")))
         except ModelError as error:
             raise InputError(str(error)) from None
     return replace(robot, links=tuple(links.values()))
 
 
 def _with_less_mass(link: LinkModel, mass: float, point: Vector | None) -> LinkModel:
-    """A link without a part of its mass, if what is left can be a body."""
+    """Return a link without a part of its mass, if the rest can be a body."""
     if mass >= link.mass > 0 or mass > link.mass:
-        raise InputError(
-            f"without_drives: {link.name} has drives of {mass:g} kg; expected less than its {link.mass:g} kg"
-        )
+        text = f"{link.name} has drives of {mass:g} kg; expected less than its {link.mass:g} kg"
+        raise InputError(f"without_drives: {text}")
     if point is None:
         part = 1.0 if link.mass == 0 else 1 - mass / link.mass
         return replace(link, mass=link.mass * part, inertia=tensor(symmetric(link.inertia) * part))
-    left = _with_point_mass(link, -mass, point)
-    second = np.linalg.eigvalsh(np.array(left.inertia))
-    if second[0] < 0 or second[2] > (second[0] + second[1]) * (1 + INERTIA_TOLERANCE):
-        told = ", ".join(f"{x:.3g}" for x in second)
+    rest = _with_point_mass(link, -mass, point)
+    principal = np.linalg.eigvalsh(np.array(rest.inertia))
+    if principal[0] < 0 or principal[2] > (principal[0] + principal[1]) * (1 + INERTIA_TOLERANCE):
+        values = ", ".join(f"{x:.3g}" for x in principal)
         raise InputError(
-            f"without_drives: {link.name} without {mass:g} kg there would have principal inertias of {told} kg m^2, "
+            f"without_drives: {link.name} without {mass:g} kg there would have principal inertias of {values} kg m^2, "
             "which no body has; expected less, another point, or the mass alone, which leaves a body of the same shape"
         )
-    return left
+    return rest
 
 
 def by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
-    """Actuators by the names of joints."""
+    """Return the actuators by the names of joints."""
     names = [joint.name for joint in robot.joints]
     if not isinstance(drives, Mapping | Sequence):
         raise InputError(f"fitted got {drives!r}; expected actuators by joint, or a list from base to tip")
@@ -165,7 +165,7 @@ def by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dic
 
 
 def _with_point_mass(link: LinkModel, mass: float, point: Vector) -> LinkModel:
-    """A link with a point mass on it."""
-    own = Link(link.mass, Vector(*link.com), symmetric(link.inertia))
-    both = composite([own, Link(mass, point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))])
+    """Return a link with a point mass on it."""
+    body = Link(link.mass, Vector(*link.com), symmetric(link.inertia))
+    both = composite([body, Link(mass, point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))])
     return replace(link, mass=both.mass, com=triple(both.com), inertia=tensor(both.inertia))

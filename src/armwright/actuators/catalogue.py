@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from armwright.actuators.actuator import PART_TYPES, Actuator, ActuatorPart, Brake, Cylinder, Gearbox, Motor, check
 from armwright.errors import InputError, ModelError, unknown
@@ -18,7 +18,9 @@ from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 
 __all__ = ["Catalogue", "packaged", "parse", "read"]
 
-TOP = ("name", "source", "licence", *PART_TYPES)
+CATALOGUE_KEYS = ("name", "source", "licence", *PART_TYPES)
+
+AnyPart = TypeVar("AnyPart", bound=ActuatorPart)
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,11 @@ class Catalogue:
 
     @property
     def parts(self) -> dict[str, tuple[ActuatorPart, ...]]:
-        """All of it, by the names of tables."""
+        """The parts by the names of their tables."""
         return {"motor": self.motors, "gearbox": self.gearboxes, "brake": self.brakes, "cylinder": self.cylinders}
 
     def __add__(self, other: Catalogue) -> Catalogue:
-        """Both catalogues as one."""
+        """Return the parts of both catalogues as one."""
         if not isinstance(other, Catalogue):
             return NotImplemented
         both = {f: getattr(self, f) + getattr(other, f) for f in ("motors", "gearboxes", "brakes", "cylinders")}
@@ -61,7 +63,7 @@ class Catalogue:
         return replace(self, name=f"{self.name} + {other.name}", source=source, licence=licence, **both)
 
     def to_toml(self, path: str | Path | None = None) -> str:
-        """The catalogue as TOML text, also written to `path` if given; what is not known is left out."""
+        """Return the catalogue as TOML text without unknown values, also written to `path` if given."""
         texts = {"name": self.name, "source": self.source, "licence": self.licence}
         tables = ["".join(f"{key} = {_value(text)}\n" for key, text in texts.items() if text)]
         for table, parts in self.parts.items():
@@ -74,13 +76,12 @@ class Catalogue:
         return text
 
     def actuator(self, motor: str, gearbox: str, brake: str | None = None) -> Actuator:
-        """The actuator of these names."""
-        found_brake = None if brake is None else named("brake", brake, self.brakes)
-        return Actuator(named("motor", motor, self.motors), named("gearbox", gearbox, self.gearboxes), found_brake)
+        """Return the actuator of parts with these names."""
+        parts = named("motor", motor, self.motors), named("gearbox", gearbox, self.gearboxes)
+        return Actuator(*parts, None if brake is None else self.brake(brake))
 
     def brake(self, name: str) -> Brake:
-        found: Brake = named("brake", name, self.brakes)
-        return found
+        return named("brake", name, self.brakes)
 
 
 def table_of(part: ActuatorPart) -> dict[str, Any]:
@@ -97,8 +98,8 @@ def _value(value: Any) -> str:
     return f"[{', '.join(map(_value, value))}]" if isinstance(value, tuple) else repr(float(value))
 
 
-def named(kind: str, name: str, parts: tuple[Any, ...]) -> Any:
-    """The part of that name."""
+def named(kind: str, name: str, parts: tuple[AnyPart, ...]) -> AnyPart:
+    """Return the part with a name."""
     for part in parts:
         if part.name == name:
             return part
@@ -106,7 +107,7 @@ def named(kind: str, name: str, parts: tuple[Any, ...]) -> Any:
 
 
 def packaged(name: str = "typical") -> Catalogue:
-    """A catalogue that comes with armwright."""
+    """Return a catalogue that comes with armwright."""
     folder = resources.files("armwright.actuators").joinpath("library")
     known = sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
     if name not in known:
@@ -115,7 +116,7 @@ def packaged(name: str = "typical") -> Catalogue:
 
 
 def read(path: str | Path) -> Catalogue:
-    """The catalogue of a file, or the packaged one of that name."""
+    """Return the catalogue of a file, or the packaged one with that name."""
     if not isinstance(path, str | Path):
         raise InputError(f"a catalogue is read from {path!r}; expected a path, or the name of a packaged one")
     if isinstance(path, str) and not Path(path).suffix:
@@ -128,7 +129,7 @@ def read(path: str | Path) -> Catalogue:
 
 
 def parse(text: str, file: str = "catalogue") -> Catalogue:
-    """The catalogue in a text; `file` is what messages call it."""
+    """Return the catalogue in a text; messages call it `file`."""
     data, lines = parse_toml(text, file), line_numbers(text)
 
     def where(table: str, index: int, key: str | None) -> str:
@@ -136,7 +137,7 @@ def parse(text: str, file: str = "catalogue") -> Catalogue:
         return f"{file}, line {number}: " if number else f"{file}: "
 
     top = Reader(data, lambda key: where("", 0, key) + "catalogue")
-    top.check_keys(TOP)
+    top.check_keys(CATALOGUE_KEYS)
     parts: dict[str, tuple[Any, ...]] = {}
     for table, kind in PART_TYPES.items():
         rows = data.get(table, [])
@@ -158,7 +159,7 @@ def _part(kind: type[ActuatorPart], table: str, index: int, row: Mapping[str, An
 
 
 def part_of_row(kind: type[ActuatorPart], row: Reader) -> ActuatorPart:
-    """The part that is written out in a row."""
+    """Return the part that a row describes."""
     check(kind, row)
-    given: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in row.data.items()}
-    return kind(**given)
+    values: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in row.data.items()}
+    return kind(**values)

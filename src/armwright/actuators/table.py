@@ -1,10 +1,10 @@
-"""[actuators] in the file of a robot: which motor and gearbox, or which cylinder, each joint has.
+"""The table [actuators] in the file of a robot: the motor and gearbox, or the cylinder, of each joint.
 
 [actuators]
-catalogue = "typical"                  # or the path of a catalogue; what the names below are of
-in_links = true                        # the links have the masses of the actuators already; by default they are added
+catalogue = "typical"                  # the catalogue of the names below, or its path
+in_links = true                        # the links include the masses of the actuators; by default they are added
 joint2 = {motor = "typical servo 400 W", gearbox = "typical strain wave 107 N m 1:80", brake = "typical brake 1.3 N m"}
-joint3 = {motor = {name = "M60", rotor_inertia = 2.9e-5, ...}, gearbox = "..."}      # a part that is in no catalogue
+joint3 = {motor = {name = "M60", rotor_inertia = 2.9e-5, ...}, gearbox = "..."}      # a part of no catalogue
 joint4 = {cylinder = "...", lever = {before = 0.9, on = 0.4, angle = "50 deg"}}
 joint5 = {motor = "...", gearbox = "...", mount = {link = "forearm", point = [0, 0, 0.1]}}
 """
@@ -32,7 +32,7 @@ ELECTRIC_KEYS, HYDRAULIC_KEYS = ("motor", "gearbox", "brake", "mount"), ("cylind
 
 
 def with_file(robot: Robot, path: str | Path) -> Robot:
-    """Return the robot with the actuators of a separate file, which has the keys of [actuators] on top."""
+    """Return the robot with the actuators of a separate file, whose top-level keys are those of [actuators]."""
     if not isinstance(path, str | Path):
         raise InputError(f"actuators = {path!r}: expected the path of a file")
     try:
@@ -51,13 +51,13 @@ def with_file(robot: Robot, path: str | Path) -> Robot:
 def with_table(robot: Robot, data: Mapping[str, Any], where: PlaceName, folder: Path = Path()) -> Robot:
     """Return the robot with the actuators of a table; `where(key)` names a place for messages.
 
-    Where the robot says a smaller largest torque or speed than an actuator allows, that stays. A rotor inertia
-    in addition to that of an actuator is an error.
+    A smaller max_torque or max_velocity of the robot stays. A joint with both an actuator and a rotor inertia is an
+    error.
     """
     top, names = Reader(data, where), [joint.name for joint in robot.joints]
     top.check_keys((*ACTUATOR_TABLE_KEYS, *names))
-    book = _catalogue(top, folder)
-    chosen = {name: _drive(top, name, book) for name in names if name in data}
+    catalogue = _catalogue(top, folder)
+    chosen = {name: _drive(top, name, catalogue) for name in names if name in data}
     for joint in robot.joints:
         if joint.rotor_inertia and joint.name in chosen:
             top.fail(joint.name, f"{joint.name} has an actuator and a rotor_inertia; expected one of them")
@@ -68,30 +68,29 @@ def with_table(robot: Robot, data: Mapping[str, Any], where: PlaceName, folder: 
         equipped = fitted(robot, chosen, places, masses=not top.flag("in_links"))
     except InputError as error:
         raise ModelError(f"{where(None)}: {error}") from None
-    own = {joint.name: joint for joint in robot.joints}
+    before = {joint.name: joint for joint in robot.joints}
 
     def limited(joint: Any) -> Any:
-        least = {
-            key: min((x for x in (getattr(joint, key), getattr(own[joint.name], key)) if x is not None), default=None)
-            for key in ("max_torque", "max_velocity")
+        limits = {
+            key: (getattr(joint, key), getattr(before[joint.name], key)) for key in ("max_torque", "max_velocity")
         }
-        return replace(joint, **least)
+        return replace(joint, **{k: min((x for x in xs if x is not None), default=None) for k, xs in limits.items()})
 
-    said = "; ".join(f"{name}: {drive.name}" for name, drive in chosen.items())
-    source = f"{robot.source}\nwith actuators of {book.name}: {said}".strip()
+    names_of_drives = "; ".join(f"{name}: {drive.name}" for name, drive in chosen.items())
+    source = f"{robot.source}\nwith actuators of {catalogue.name}: {names_of_drives}".strip()
     return replace(equipped.map_joints(limited), source=source)
 
 
 def _catalogue(top: Reader, folder: Path) -> Catalogue:
     name = top.text("catalogue", "typical")
-    beside = folder / name
+    path = folder / name
     try:
-        return read(beside if Path(name).suffix and beside.exists() else name)
+        return read(path if Path(name).suffix and path.exists() else name)
     except UnknownNameError as error:
         top.fail("catalogue", f"{error}")
 
 
-def _drive(top: Reader, joint: str, book: Catalogue) -> Drive:
+def _drive(top: Reader, joint: str, catalogue: Catalogue) -> Drive:
     """Return the drive of one line."""
     data = top.data[joint]
     if not isinstance(data, Mapping):
@@ -102,29 +101,29 @@ def _drive(top: Reader, joint: str, book: Catalogue) -> Drive:
     if not isinstance(mount, Mapping) or set(mount) != {"link", "point"}:
         row.fail("mount", f'mount = {mount!r}: expected {{link = "...", point = [x, y, z]}}')
     if "cylinder" in data:
-        return Hydraulic(_part("cylinder", row, book), _lever(row))
-    brake = _part("brake", row, book) if "brake" in data else None
-    return Actuator(_part("motor", row, book), _part("gearbox", row, book), brake)
+        return Hydraulic(_part("cylinder", row, catalogue), _lever(row))
+    brake = _part("brake", row, catalogue) if "brake" in data else None
+    return Actuator(_part("motor", row, catalogue), _part("gearbox", row, catalogue), brake)
 
 
-def _part(kind: str, row: Reader, book: Catalogue) -> Any:
-    """A part by its name, or written out."""
-    said = row.need(kind)
-    if isinstance(said, Mapping):
-        return part_of_row(PART_TYPES[kind], Reader(said, lambda _key: f"{row.where(None)}: {kind}"))
+def _part(kind: str, row: Reader, catalogue: Catalogue) -> Any:
+    """Return a part of the catalogue by its name, or one that the row describes."""
+    part = row.need(kind)
+    if isinstance(part, Mapping):
+        return part_of_row(PART_TYPES[kind], Reader(part, lambda _key: f"{row.where(None)}: {kind}"))
     try:
-        return named(kind, row.text(kind, ""), book.parts[kind])
+        return named(kind, row.text(kind, ""), catalogue.parts[kind])
     except UnknownNameError as error:
         row.fail(kind, f"{error}")
 
 
 def _lever(row: Reader) -> CylinderLever | None:
-    said = row.data.get("lever")
-    if said is None:
+    lever = row.data.get("lever")
+    if lever is None:
         return None
-    if not isinstance(said, Mapping) or set(said) != {"before", "on", "angle"}:
-        row.fail("lever", f"lever = {said!r}: expected {{before = m, on = m, angle = rad}}")
+    if not isinstance(lever, Mapping) or set(lever) != {"before", "on", "angle"}:
+        row.fail("lever", f"lever = {lever!r}: expected {{before = m, on = m, angle = rad}}")
     try:
-        return CylinderLever(**said)
+        return CylinderLever(**lever)
     except InputError as error:
         row.fail("lever", str(error))

@@ -2,7 +2,7 @@
 
 report = check("arm.urdf")                        findings link by link, and proofs
 fixed = fix("arm.urdf", "arm_fixed.urdf")         a copy with all repairs that need no guess
-found = compare("arm.urdf", "arm.toml")           differences of kinematics and dynamics
+result = compare("arm.urdf", "arm.toml")          differences of kinematics and dynamics
 """
 
 from armwright.check.compare import compare

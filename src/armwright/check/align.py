@@ -1,9 +1,9 @@
-"""Alignment of two robots, joint by joint: which signs, zeros and lengths differ.
+"""Alignment of two robots, joint by joint, which finds different signs, zeros and lengths.
 
 The axes of the joints are lines in space for any choice of frames, so they are compared. From the base outwards, a
-motion W takes link i of the first robot, at its zero, onto link i of the second at its zero. If the next axes do not
-coincide, the cheapest explanation is sought: this axis is reversed; the joint before has another zero; or, at the
-highest cost, the link between them has another shape. A wrong guess shows only further out, so the best few are kept.
+motion W moves link i of the first robot, at q = 0, onto link i of the second at q = 0. If the next axes do not
+coincide, the cheapest explanation is chosen: a reversed axis; another zero of the joint before; or, at the highest
+cost, another shape of the link between them. Errors show only at later joints, so several candidates are kept.
 The freedoms of a ball, free or planar joint have no signs and zeros: their frames are compared.
 """
 
@@ -22,10 +22,10 @@ from armwright.mechanism import Pose
 from armwright.model.description import Description
 
 MAX_CANDIDATES = 32
-"""Largest number of explanations that are kept."""
+"""Largest number of candidate explanations."""
 
 SHIFT_COST, SHAPE_COST = 1.0, 10.0
-"""Costs of a reversed axis or a shifted zero; of another shape."""
+"""Costs of a reversed axis or a shifted zero, and of another shape of a link."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +40,15 @@ class Axis:
         """Return the axis after a motion."""
         return Axis(W[:3, :3] @ self.point + W[:3, 3], W[:3, :3] @ self.direction, self.prismatic)
 
-    def across(self, v: Array) -> Array:
+    def normal_part(self, v: Array) -> Array:
         """Return the part of a vector normal to the axis."""
-        across: Array = v - (v @ self.direction) * self.direction
-        return across
+        normal: Array = v - (v @ self.direction) * self.direction
+        return normal
 
 
 @dataclass(frozen=True, eq=False)
 class JointShift:
-    """A shift of the zero of a joint: the motion, and its coordinate."""
+    """A shift of the zero of a joint: the motion of its link, and the change of its coordinate."""
 
     motion: Array
     value: float
@@ -87,8 +87,8 @@ class Alignment:
 class Skeleton:
     """The frames and axes of all joints of a robot at its neutral position, its centres of mass and its tool frame.
 
-    `parents` are those of the joints, `solid` the joints that carry a body, `multiple` those of balls, `hand` the
-    joint of the tool. `reach` is the longest path along the axes.
+    `parents` are those of the joints, `solid` the joints that carry a body, `multiple` the freedoms of ball, free and
+    planar joints, `tip_joint` the joint that moves the tool. `reach` is the longest path along the axes.
     """
 
     frames: Array
@@ -99,7 +99,7 @@ class Skeleton:
     parents: tuple[int, ...]
     solid: tuple[int, ...]
     multiple: frozenset[int]
-    hand: int
+    tip_joint: int
 
     @classmethod
     def of(cls, robot: Description) -> Skeleton:
@@ -113,17 +113,19 @@ class Skeleton:
         tip = frames[end] @ _homogeneous(mechanism.tool)
         coms = [[*map(float, body.com), 1.0] for body in mechanism.bodies]
         centres = np.einsum("nij,nj->ni", frames, np.array(coms))
-        ways = list[float]()
+        distances = list[float]()
         for axis, parent in zip(axes, parents, strict=True):
-            ways.append(ways[parent] + float(np.linalg.norm(axis.point - axes[parent].point)) if parent >= 0 else 0.0)
-        hand = ways[end] + float(np.linalg.norm(tip[:3, 3] - axes[end].point))
+            distances.append(
+                distances[parent] + float(np.linalg.norm(axis.point - axes[parent].point)) if parent >= 0 else 0.0
+            )
+        tip_distance = distances[end] + float(np.linalg.norm(tip[:3, 3] - axes[end].point))
         multiple = frozenset(range(mechanism.n)) - frozenset(mechanism.single_freedom_joints)
-        reach = max(*ways, hand, 1e-6)
+        reach = max(*distances, tip_distance, 1e-6)
         return cls(frames, axes, centres, tip, reach, parents, mechanism.solid, multiple, end)
 
     def path_to(self, i: int) -> list[int]:
         """Return the joints between the base and joint i, or the tool for i = n."""
-        path, k = list[int](), self.parents[i] if i < len(self.axes) else self.hand
+        path, k = list[int](), self.parents[i] if i < len(self.axes) else self.tip_joint
         while k >= 0:
             path.insert(0, k)
             k = self.parents[k]
@@ -131,11 +133,11 @@ class Skeleton:
 
     def subtree(self, k: int, count: int) -> set[int]:
         """Return joint k and all joints after it, among the first `count`."""
-        found = {k}
+        subtree = {k}
         for i in range(k + 1, count):
-            if self.parents[i] in found:
-                found.add(i)
-        return found
+            if self.parents[i] in subtree:
+                subtree.add(i)
+        return subtree
 
 
 def _homogeneous(pose: Pose) -> Array:
@@ -147,35 +149,34 @@ def _homogeneous(pose: Pose) -> Array:
 def align(one: Skeleton, two: Skeleton, tolerance: float, base: Array | None = None) -> Alignment:
     """Return the cheapest explanation of the differences between two skeletons.
 
-    `base` is the motion between the two worlds, if that alone explains everything.
+    `base` is the motion between the two worlds if it alone explains all differences.
     """
     length = tolerance * max(one.reach, two.reach)
-    found = [Alignment(0.0, np.eye(4), (), (), (), ())]
+    candidates = [Alignment(0.0, np.eye(4), (), (), (), ())]
     if base is not None:
-        found.append(
-            Alignment(SHAPE_COST - SHIFT_COST / 2, base, (), (), (), (Deviation(0, *pose_error(np.eye(4), base)),))
-        )
+        deviation = Deviation(0, *pose_error(np.eye(4), base))
+        candidates.append(Alignment(SHAPE_COST - SHIFT_COST / 2, base, (), (), (), (deviation,)))
     for i in range(len(one.axes)):
-        following = [new for state in found for new in _next(state, i, one, two, tolerance, length)]
-        found = sorted(following, key=lambda state: state.cost)[:MAX_CANDIDATES]
-    ends = [new for state in found for new in _tip(state, one, two, tolerance, length)]
-    return min(ends, key=lambda state: state.cost + _misplaced(state, one, two, length))
+        longer = [new for state in candidates for new in _with_axis(state, i, one, two, tolerance, length)]
+        candidates = sorted(longer, key=lambda state: state.cost)[:MAX_CANDIDATES]
+    complete = [new for state in candidates for new in _with_tip(state, one, two, tolerance, length)]
+    return min(complete, key=lambda state: state.cost + _displacement_cost(state, one, two, length))
 
 
-def _misplaced(state: Alignment, one: Skeleton, two: Skeleton, length: float) -> float:
+def _displacement_cost(state: Alignment, one: Skeleton, two: Skeleton, length: float) -> float:
     """Return a small cost per displaced body, which decides between explanations of equal cost."""
     moved = np.einsum("nij,nj->ni", np.array(state.moves), one.centres)
-    away = np.linalg.norm(moved - two.centres, axis=1) > length
-    return 0.01 * np.count_nonzero(away[list(one.solid)])
+    displaced = np.linalg.norm(moved - two.centres, axis=1) > length
+    return 0.01 * np.count_nonzero(displaced[list(one.solid)])
 
 
-def _next(
+def _with_axis(
     state: Alignment, i: int, one: Skeleton, two: Skeleton, tolerance: float, length: float
 ) -> Iterator[Alignment]:
     """Yield every explanation that brings axis i of the first robot onto that of the second."""
     parent, explained = two.parents[i], False
     frame, axis = state.at(parent) @ one.frames[i], one.axes[i].moved(state.at(parent))
-    for step in (NO_SHIFT, *_turns(two, i, axis), *_slides(two, i, axis)):
+    for step in (NO_SHIFT, *_rotations(two, i, axis), *_translations(two, i, axis)):
         if i in two.multiple:
             angle, distance = pose_error(step.motion @ frame, two.frames[i])
             sign = float(angle <= tolerance and distance <= length)
@@ -183,42 +184,42 @@ def _next(
             sign = line_sign(axis.moved(step.motion), two.axes[i], tolerance, length)
         if sign and (step is NO_SHIFT or abs(step.value) > tolerance):
             explained = True
-            moved = _stepped(state, step, two)
-            yield _with(moved, moved.cost + SHIFT_COST * (sign < 0), sign, moved.at(parent))
+            moved = _with_shift(state, step, two)
+            yield _with_joint(moved, moved.cost + SHIFT_COST * (sign < 0), sign, moved.at(parent))
     if not explained:
-        bent = _bent(i, axis, two) if i not in two.multiple else _shifted(i, frame, two.frames[i])
-        yield from _reshaped(state, bent, two, length)
+        motion = _frame_motion(i, frame, two.frames[i]) if i in two.multiple else _axis_motion(i, axis, two)
+        yield from _with_shape(state, motion, two, length)
 
 
-def _reshaped(
-    state: Alignment, bent: tuple[Array, Deviation, float], two: Skeleton, length: float
+def _with_shape(
+    state: Alignment, change: tuple[Array, Deviation, float], two: Skeleton, length: float
 ) -> Iterator[Alignment]:
     """Yield explanations by another shape of the link before, or another place of the robots.
 
-    A shift along the axis before may as well lie inside of that axis; the bodies will tell which is meant.
+    A shift along the axis before may also lie before that axis; the positions of the bodies decide.
     """
-    motion, deviation, sign = bent
+    motion, deviation, sign = change
     i, parent = deviation.i, two.parents[deviation.i]
     before = two.axes[parent] if parent >= 0 else None
     cost, deviations = state.cost + SHAPE_COST, state.deviations
     if i > 0:
-        yield replace(_with(state, cost, sign, motion @ state.at(parent)), deviations=(*deviations, deviation))
-    if i == 0 or (before is not None and _within(before, motion, deviation, length)):
+        yield replace(_with_joint(state, cost, sign, motion @ state.at(parent)), deviations=(*deviations, deviation))
+    if i == 0 or (before is not None and _is_shift_along(before, motion, deviation, length)):
         moved = replace(state, moves=tuple(motion @ m if k == parent else m for k, m in enumerate(state.moves)))
         if i < 2:
             moved = replace(moved, base=motion @ state.base)
         inner = replace(deviation, i=max(parent, 0))
-        yield replace(_with(moved, cost, sign, moved.at(parent)), deviations=(*deviations, inner))
+        yield replace(_with_joint(moved, cost, sign, moved.at(parent)), deviations=(*deviations, inner))
 
 
-def _within(before: Axis, motion: Array, deviation: Deviation, length: float) -> bool:
+def _is_shift_along(before: Axis, motion: Array, deviation: Deviation, length: float) -> bool:
     """Return whether a motion is a shift along the axis before."""
-    along = bool(np.linalg.norm(before.across(motion[:3, 3])) <= length)
+    along = bool(np.linalg.norm(before.normal_part(motion[:3, 3])) <= length)
     return not before.prismatic and not deviation.angle and along
 
 
-def _stepped(state: Alignment, step: JointShift, two: Skeleton) -> Alignment:
-    """Return the state with another zero of a joint, which moves its body and all further ones."""
+def _with_shift(state: Alignment, step: JointShift, two: Skeleton) -> Alignment:
+    """Return the state with another zero of a joint, which moves its body and all after it."""
     if step is NO_SHIFT:
         return state
     k, outer = step.joint, two.subtree(step.joint, len(state.moves))
@@ -227,7 +228,7 @@ def _stepped(state: Alignment, step: JointShift, two: Skeleton) -> Alignment:
     return replace(state, cost=state.cost + SHIFT_COST, moves=moves, offsets=offsets)
 
 
-def _with(state: Alignment, cost: float, sign: float, move: Array) -> Alignment:
+def _with_joint(state: Alignment, cost: float, sign: float, move: Array) -> Alignment:
     """Return the state with one joint more, whose body has the given motion."""
     return replace(
         state, cost=cost, moves=(*state.moves, move), signs=(*state.signs, sign), offsets=(*state.offsets, 0.0)
@@ -238,12 +239,12 @@ def line_sign(one: Axis, two: Axis, tolerance: float, length: float) -> float:
     """Return 1 for the same line, -1 for a reversed one, else 0; of a prismatic axis only the direction counts."""
     if np.linalg.norm(np.cross(one.direction, two.direction)) > tolerance:
         return 0.0
-    if not one.prismatic and np.linalg.norm(two.across(one.point - two.point)) > length:
+    if not one.prismatic and np.linalg.norm(two.normal_part(one.point - two.point)) > length:
         return 0.0
     return math.copysign(1.0, float(one.direction @ two.direction))
 
 
-def _turns(two: Skeleton, i: int, axis: Axis) -> Iterator[JointShift]:
+def _rotations(two: Skeleton, i: int, axis: Axis) -> Iterator[JointShift]:
     """Yield rotations of the joint before that may bring an axis onto its target."""
     k, target = two.parents[i], two.axes[i]
     if k < 0 or k in two.multiple or two.axes[k].prismatic:
@@ -254,26 +255,27 @@ def _turns(two: Skeleton, i: int, axis: Axis) -> Iterator[JointShift]:
         (axis.direction, -target.direction),
         (axis.point - joint.point, target.point - joint.point),
     ):
-        a, b = joint.across(start), joint.across(end)
+        a, b = joint.normal_part(start), joint.normal_part(end)
         if min(np.linalg.norm(a), np.linalg.norm(b)) > 1e-9:
             angle = math.atan2(float(np.cross(a, b) @ u), float(a @ b))
             yield JointShift(rotation_about(joint, angle), angle, k)
 
 
-def _slides(two: Skeleton, i: int, axis: Axis) -> Iterator[JointShift]:
+def _translations(two: Skeleton, i: int, axis: Axis) -> Iterator[JointShift]:
     """Yield shifts of prismatic joints: the one before, or an earlier one parallel to all axes between."""
     target = two.axes[i]
     if target.prismatic:
         return
     for k, joint in _sliders(two, two.path_to(i)):
         u = joint.direction
-        across = target.across(u)
+        across = target.normal_part(u)
         if np.linalg.norm(across) > 1e-9:
             t = float((target.point - axis.point) @ across / (across @ across))
-            yield JointShift(_slide(u * t), t, k)
+            yield JointShift(_translation(u * t), t, k)
 
 
 def _sliders(two: Skeleton, path: Sequence[int]) -> Iterator[tuple[int, Axis]]:
+    """Yield the prismatic joints of a path from its end, as long as all axes are parallel."""
     for k in reversed(path):
         if two.axes[k].prismatic and k not in two.multiple:
             yield k, two.axes[k]
@@ -281,9 +283,9 @@ def _sliders(two: Skeleton, path: Sequence[int]) -> Iterator[tuple[int, Axis]]:
             return
 
 
-def _slide(by: Array) -> Array:
+def _translation(displacement: Array) -> Array:
     T: Array = np.eye(4)
-    T[:3, 3] = by
+    T[:3, 3] = displacement
     return T
 
 
@@ -297,7 +299,7 @@ def rotation_about(axis: Axis, angle: float) -> Array:
     return T
 
 
-def _bent(i: int, axis: Axis, two: Skeleton) -> tuple[Array, Deviation, float]:
+def _axis_motion(i: int, axis: Axis, two: Skeleton) -> tuple[Array, Deviation, float]:
     """Return the smallest motion of an axis onto its target: a rotation about the point nearest to the axis before."""
     target = two.axes[i]
     sign = math.copysign(1.0, float(axis.direction @ target.direction))
@@ -305,14 +307,14 @@ def _bent(i: int, axis: Axis, two: Skeleton) -> tuple[Array, Deviation, float]:
     sine = float(np.linalg.norm(across))
     angle = math.atan2(sine, abs(float(axis.direction @ target.direction)))
     point = _nearest(axis, two.axes[two.parents[i]]) if two.parents[i] >= 0 else axis.point
-    turn = rotation_about(Axis(point, across / sine, False), angle) if sine > 1e-12 else np.eye(4)
-    pose_error = target.across(target.point - point)
-    distance = 0.0 if axis.prismatic else float(np.linalg.norm(pose_error))
-    motion = turn if axis.prismatic else _slide(pose_error) @ turn
+    rotation = rotation_about(Axis(point, across / sine, False), angle) if sine > 1e-12 else np.eye(4)
+    gap = target.normal_part(target.point - point)
+    distance = 0.0 if axis.prismatic else float(np.linalg.norm(gap))
+    motion = rotation if axis.prismatic else _translation(gap) @ rotation
     return motion, Deviation(i, angle, distance), sign
 
 
-def _shifted(i: int, frame: Array, target: Array) -> tuple[Array, Deviation, float]:
+def _frame_motion(i: int, frame: Array, target: Array) -> tuple[Array, Deviation, float]:
     """Return the motion that brings a frame onto its target."""
     return target @ np.linalg.inv(frame), Deviation(i, *pose_error(frame, target)), 1.0
 
@@ -328,14 +330,14 @@ def _nearest(axis: Axis, other: Axis) -> Array:
     return nearest
 
 
-def _tip(state: Alignment, one: Skeleton, two: Skeleton, tolerance: float, length: float) -> Iterator[Alignment]:
+def _with_tip(state: Alignment, one: Skeleton, two: Skeleton, tolerance: float, length: float) -> Iterator[Alignment]:
     """Yield explanations of the tool frames: the zero of the last joint, or another tool."""
-    here, explained_by_joint = state.at(two.hand) @ one.tip, False
-    for step in (NO_SHIFT, *_tip_steps(two, here)):
+    here, explained_by_joint = state.at(two.tip_joint) @ one.tip, False
+    for step in (NO_SHIFT, *_tip_shifts(two, here)):
         angle, distance = pose_error(step.motion @ here, two.tip)
         if angle <= tolerance and distance <= length:
             explained_by_joint = True
-            yield _stepped(state, step, two)
+            yield _with_shift(state, step, two)
             if step is NO_SHIFT:
                 return
     deviation = Deviation(len(one.axes), *pose_error(here, two.tip))
@@ -343,20 +345,20 @@ def _tip(state: Alignment, one: Skeleton, two: Skeleton, tolerance: float, lengt
     yield replace(state, cost=cost, deviations=(*state.deviations, deviation))
 
 
-def _tip_steps(two: Skeleton, here: Array) -> Iterator[JointShift]:
-    axis = two.axes[two.hand]
-    if not axis.prismatic and two.hand not in two.multiple:
+def _tip_shifts(two: Skeleton, here: Array) -> Iterator[JointShift]:
+    axis = two.axes[two.tip_joint]
+    if not axis.prismatic and two.tip_joint not in two.multiple:
         R = two.tip[:3, :3] @ here[:3, :3].T
         sine = float(np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) @ axis.direction) / 2
         angle = math.atan2(sine, (float(np.trace(R)) - 1) / 2)
-        yield JointShift(rotation_about(axis, angle), angle, two.hand)
+        yield JointShift(rotation_about(axis, angle), angle, two.tip_joint)
     for k, slider in _sliders(two, two.path_to(len(two.axes))):
         t = float((two.tip[:3, 3] - here[:3, 3]) @ slider.direction)
-        yield JointShift(_slide(slider.direction * t), t, k)
+        yield JointShift(_translation(slider.direction * t), t, k)
 
 
 def pose_error(one: Array, two: Array) -> tuple[float, float]:
-    """Return the radians and metres between two poses."""
+    """Return the angle and the distance between two poses, radians and metres."""
     R = one[:3, :3].T @ two[:3, :3]
     sine = np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
     angle = math.atan2(float(sine), (float(np.trace(R)) - 1) / 2)

@@ -1,6 +1,6 @@
-"""Findings about the bodies of a file: by the rules, and by what only the file tells about a tensor.
+"""Findings about the bodies of a file: by the rules, and about tensors as written.
 
-Its axes, its reference point and its signs depend on the frames of the file, which a loaded robot no longer has.
+Axes, reference point and signs of a tensor depend on the frames of the file, which a loaded robot no longer has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from armwright.rules.tensors import (
 )
 
 ASYMMETRY_NOISE = 1e-2
-"""Relative asymmetry up to which the mean of two entries is correct."""
+"""Relative asymmetry up to which the mean of two mirrored entries is taken as correct."""
 
 
 def body_findings(model: FileModel) -> Iterator[Finding]:
@@ -48,8 +48,8 @@ def tensor_edits(model: FileModel, body: Body, inertia: Array) -> tuple[Edit, ..
     """Return the edits that give a body this tensor, which is in the axes of the link frame."""
     if body.place == NOT_EDITABLE:
         return ()
-    own = body.rotation.T @ inertia @ body.rotation
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = ((own + own.T) / 2).tolist()
+    tensor = body.rotation.T @ inertia @ body.rotation
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = ((tensor + tensor.T) / 2).tolist()
     if body.form == "xml":
         six = {"ixx": xx, "ixy": xy, "ixz": xz, "iyy": yy, "iyz": yz, "izz": zz}
         return tuple(Edit(body.place, key, repr(value)) for key, value in six.items())
@@ -78,13 +78,13 @@ def _tensor(model: FileModel, body: Body, twins: Twins) -> Iterator[Finding]:
     if not is_physical(body.inertia):
         yield from _impossible_tensor(body)
     elif body.mass > 0 and (evidence := origin_evidence(body, twins)) is not None:
-        certainty, reason, own = evidence
+        certainty, reason, tensor = evidence
         yield body_finding(
             "error" if certainty == "certain" else "warning",
             "inertia about the origin",
             body,
             f"its tensor seems to be about the origin of the link frame, not about the centre of mass: {reason}",
-            tensor_edits(model, body, own) if certainty == "certain" and np.any(own) else (),
+            tensor_edits(model, body, tensor) if certainty == "certain" and np.any(tensor) else (),
         )
     elif body.mass > 0 and (slip := _slip(model, body, twins)) is not None:
         yield slip
@@ -99,10 +99,10 @@ def _slip(model: FileModel, body: Body, twins: Twins) -> Finding | None:
         text = f"{repair} its tensor would be that of the similar link {name}; now they differ, so one of them is wrong"
         return body_finding("note" if model.minor(body) else "warning", TENSOR_SLIPS[repair][0], body, text)
     if not model.minor(body) and (shape := mesh_slip(body)) is not None:
-        repair, given, then = shape
+        repair, distance, corrected = shape
         text = (
-            f"{repair} its tensor would be much closer to that of its meshes with one density ({then:.1f} instead "
-            f"of {given:.1f}); links are not of one density, so please decide"
+            f"{repair} its tensor would be much closer to that of its meshes with one density ({corrected:.1f} instead "
+            f"of {distance:.1f}); links are not of one density, so please decide"
         )
         return body_finding("note", TENSOR_SLIPS[repair][0], body, text)
     return None
@@ -122,13 +122,13 @@ def _impossible_tensor(body: Body) -> Iterator[Finding]:
 
 
 def _orientation(model: FileModel, body: Body) -> Iterator[Finding]:
-    """Yield a note if a slender body does not lie along its link; some links are built so."""
+    """Yield a note if a slender body does not lie along its link, as some links are designed."""
     for solid in body.solids:
-        own = solid.tensor(body.mass)
-        if tensors_agree(body.inertia, own, 0.05):
+        tensor = solid.tensor(body.mass)
+        if tensors_agree(body.inertia, tensor, 0.05):
             return
-        if tensors_agree(with_negated_products(body.inertia), own, SEVERAL_AGREEMENT):
-            text = f"its products of inertia fit its {solid.kind}, but have opposite signs"
+        if tensors_agree(with_negated_products(body.inertia), tensor, SEVERAL_AGREEMENT):
+            text = f"its products of inertia match its {solid.kind}, but have opposite signs"
             yield body_finding(
                 "error", "flipped products", body, text, tensor_edits(model, body, with_negated_products(body.inertia))
             )
@@ -137,20 +137,20 @@ def _orientation(model: FileModel, body: Body) -> Iterator[Finding]:
     length = float(np.linalg.norm(end))
     if not length or (angles := _inclinations(body, end / length)) is None:
         return
-    given, mirrored = angles
-    if given > 20 and mirrored < min(5.0, given / 4):
+    angle, mirrored = angles
+    if angle > 20 and mirrored < min(5.0, angle / 4):
         text = (
-            f"its mass is stretched {given:.0f} degrees away from the next joint, and along it ({mirrored:.0f}) "
-            "if its products have opposite signs; some links are built so, so please decide"
+            f"its long axis is {angle:.0f} degrees from the direction to the next joint, and {mirrored:.0f} degrees "
+            "with opposite signs of its products; some links are designed so, so please decide"
         )
         yield body_finding("note", "flipped products", body, text)
-    elif given > 70 and _lies_across(body, end / length, length):
-        text = f"its mass is stretched {given:.0f} degrees across the link; is the tensor in the link's axes?"
+    elif angle > 70 and _lies_across(body, end / length, length):
+        text = f"its long axis is {angle:.0f} degrees from that of the link; is the tensor in the link's axes?"
         yield body_finding("note", "turned tensor", body, text)
 
 
 def _inclinations(body: Body, u: Array) -> tuple[float, float] | None:
-    """Return the degrees between a slender body and a direction: as written, and with opposite signs of products."""
+    """Return the angles, degrees, between a slender body and a direction: as written, and with negated products."""
     angles = []
     for inertia in (body.inertia, with_negated_products(body.inertia)):
         values, vectors = np.linalg.eigh(second_moment(inertia))
@@ -161,6 +161,6 @@ def _inclinations(body: Body, u: Array) -> tuple[float, float] | None:
 
 
 def _lies_across(body: Body, u: Array, length: float) -> bool:
-    """Return whether a body with its centre halfway between its joints hardly reaches either of them."""
+    """Return whether a body with its centre about halfway between its joints is short along the link."""
     spread = math.sqrt(max(0.0, float(u @ second_moment(body.inertia) @ u)) / body.mass)
     return 0.3 < float(body.com @ u) / length < 0.7 and spread < 0.1 * length

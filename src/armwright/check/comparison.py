@@ -12,8 +12,8 @@ from armwright.names import shown, tidy
 from armwright.pages.report.plot import Table, figures, write
 
 DIFFERENCE_KINDS = {
-    "joint type": "a joint turns here and slides there",
-    "base": "the robots are mounted elsewhere",
+    "joint type": "a joint is revolute here and prismatic there",
+    "base": "the robots are mounted at other poses",
     "sign": "a joint has the opposite sign",
     "offset": "a joint has another zero",
     "geometry": "the next axis is elsewhere: another length or twist",
@@ -22,14 +22,14 @@ DIFFERENCE_KINDS = {
     "centre of mass": "it lies elsewhere on the link",
     "inertia": "the tensors about the centres of mass differ",
     "gravity": "another gravity",
-    "coupling": "a joint follows another one here and not there, or in another way",
+    "coupling": "a joint follows others in one robot only, or by another rule",
     "rotor": "another rotor inertia at the joint",
     "spring": "another spring parallel to the joint",
     "compensation": "another part of the weight is compensated",
     "friction": "another viscous or Coulomb friction, or smoothing speed",
-    "torque": "torques differ though nothing above does",
-    "limits": "other limits of position, speed or effort; never counts",
-    "names": "other names; never counts",
+    "torque": "torques differ, and no difference above explains it",
+    "limits": "other limits of position, speed or effort; never count",
+    "names": "other names; never count",
 }
 """Kinds of differences, each with its meaning."""
 
@@ -54,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class QuantityDifference:
-    """The largest difference over all states; `mapped` with signs, zeros and base of the first robot mapped."""
+    """The largest difference over all states: `worst` as written, `mapped` with signs, zeros and base mapped."""
 
     name: str
     unit: str
@@ -75,7 +75,7 @@ class JointDifference:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The differences of two robots. `outermost` is the joint nearest to the tip whose own motion shows one."""
+    """The differences of two robots. `outermost` is the joint nearest to the tip whose motion reveals one."""
 
     names: tuple[str, str]
     tolerance: float
@@ -139,9 +139,9 @@ class Comparison:
             head = f"Effect on each joint, relative to its own torque; the outermost is {self.outermost}"
             tables.append((head, [("joint", "gravity", "mass matrix", "torque"), *effects]))
         title = f"{here} and {there}: {verdict}"
-        words = f"{here} is called 'here', {there} 'there'."
-        return write(path, figures(title, words, [], tables, "compare", {"counts": "bad", "does not count": "none"}))
+        text = f"{here} is called 'here', {there} 'there'."
+        return write(path, figures(title, text, [], tables, "compare", {"counts": "bad", "does not count": "none"}))
 
     def quantity_rows(self) -> list[tuple[str, ...]]:
-        """As `QUANTITIES` has it."""
+        """Return the rows below `QUANTITY_HEADS`."""
         return [(q.name, f"{tidy(q.worst)} {q.unit}", tidy(q.mapped), f"{q.allowed:.0e}") for q in self.quantities]

@@ -1,4 +1,4 @@
-"""The differences of two robots, by kind: kinematics, bodies, drives, springs, couplings, and what never counts."""
+"""The differences of two robots, by kind: kinematics, bodies, drives, springs, couplings, limits and names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WITHOUT_EFFECT = ", without effect on any torque"
 NO_LIMITS = (-math.inf, math.inf)
 
 DRIVE_DIFFERENCES = (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb"), ("friction", "smooth"))
-"""Kind of difference and field of a joint."""
+"""Kinds of differences, each with its field of a joint."""
 
 
 def comparison_of(pair: RobotPair, ignore: set[str]) -> Comparison:
@@ -37,21 +37,21 @@ def comparison_of(pair: RobotPair, ignore: set[str]) -> Comparison:
     effects = tuple(pair.joint_differences())
     different = any(max(f.gravity, f.mass_matrix, f.torque) > pair.tolerance for f in effects)
     couplings = dict(_coupling_differences(pair))
-    found = [*_kinematic_differences(pair, couplings), *_body_differences(pair, different), *couplings.values()]
-    found += [
+    differences = [*_kinematic_differences(pair, couplings), *_body_differences(pair, different), *couplings.values()]
+    differences += [
         *_coordinate_difference(pair),
         *_gravity_difference(pair),
         *_drive_differences(pair, different),
         *_spring_differences(pair),
         *_compensation_differences(pair),
     ]
-    found += _uncounted_differences(pair)
-    moves = any(quantity.worst > quantity.allowed for quantity in quantities)
-    if moves and not any(difference.matters for difference in found):
+    differences += _uncounted_differences(pair)
+    exceeded = any(quantity.worst > quantity.allowed for quantity in quantities)
+    if exceeded and not any(difference.matters for difference in differences):
         worst = max(quantities, key=lambda quantity: quantity.worst / quantity.allowed)
         text = f"{worst.name} differs by {worst.worst:.3g} {worst.unit}, and no single cause was found"
-        found.append(Difference("torque", joint_names(pair.a.name, pair.b.name), text))
-    listed = tuple(Difference(d.kind, d.where, d.text, d.matters and d.kind not in ignore) for d in found)
+        differences.append(Difference("torque", joint_names(pair.a.name, pair.b.name), text))
+    listed = tuple(Difference(d.kind, d.where, d.text, d.matters and d.kind not in ignore) for d in differences)
     names = (pair.a.name, pair.b.name)
     return Comparison(names, pair.tolerance, listed, quantities, effects, pair.outermost())
 
@@ -67,7 +67,7 @@ def _kinematic_differences(pair: RobotPair, couplings: Mapping[int, Difference])
         if offset:
             unit = "m" if pair.a.joints[i].prismatic else "rad"
             degrees = "" if unit == "m" else f" ({math.degrees(offset):.4g} degrees)"
-            other = ", or the tool is mounted differently" if i == pair.skeletons[0].hand else ""
+            other = ", or the tool is mounted differently" if i == pair.skeletons[0].tip_joint else ""
             text = f"q = 0 here is {offset:.6g} {unit}{degrees} there{other}{follows}"
             yield Difference("offset", pair.joint(i), text, matters)
     for deviation in pair.alignment.deviations:
@@ -100,16 +100,16 @@ def _body_differences(pair: RobotPair, different: bool) -> Iterator[Difference]:
     for i, row in enumerate(here.solid):
         m, c, inertia = _body_in_world(one[row], pair.alignment.moves[row] @ here.frames[row])
         n, d, other = _body_in_world(two[row], there.frames[row])
-        heavy, idle = max(abs(m), abs(n)), "" if different else WITHOUT_EFFECT
-        if abs(m - n) > pair.tolerance * heavy:
-            yield Difference("mass", pair.link(i), f"{m:.6g} kg here, {n:.6g} kg there{idle}", different)
-        away = float(np.linalg.norm(c - d))
-        if heavy and away > pair.tolerance * pair.reach:
-            yield Difference("centre of mass", pair.link(i), f"{away:.4g} m apart on the link{idle}", different)
+        mass, effect = max(abs(m), abs(n)), "" if different else WITHOUT_EFFECT
+        if abs(m - n) > pair.tolerance * mass:
+            yield Difference("mass", pair.link(i), f"{m:.6g} kg here, {n:.6g} kg there{effect}", different)
+        distance = float(np.linalg.norm(c - d))
+        if mass and distance > pair.tolerance * pair.reach:
+            yield Difference("centre of mass", pair.link(i), f"{distance:.4g} m apart on the link{effect}", different)
         scale = max(float(np.max(np.abs(inertia))), float(np.max(np.abs(other))))
-        off = float(np.max(np.abs(inertia - other)))
-        if off > pair.tolerance * scale:
-            text = f"entries differ by up to {off:.4g} kg m^2 ({off / scale:.2g} of the largest){idle}"
+        change = float(np.max(np.abs(inertia - other)))
+        if change > pair.tolerance * scale:
+            text = f"entries differ by up to {change:.4g} kg m^2 ({change / scale:.2g} of the largest){effect}"
             yield Difference("inertia", pair.link(i), text, different)
 
 
@@ -134,7 +134,7 @@ def _gravity_difference(pair: RobotPair) -> Iterator[Difference]:
 def _drive_differences(pair: RobotPair, different: bool) -> Iterator[Difference]:
     """Yield differences of friction and rotors; they matter if the sum over the joints of a coordinate differs."""
     movers = list(zip(*map(driving_coordinates, pair.compared), strict=True))
-    speeds = pair.qd * np.logspace(-4, 0, len(pair.qd))[:, None]  # of every size; friction is the same both ways
+    speeds = pair.qd * np.logspace(-4, 0, len(pair.qd))[:, None]  # of all magnitudes; friction is symmetric
     differs = {
         "friction": pair.torque_differs(friction_torques, speeds),
         "rotor": pair.torque_differs(rotor_torques, pair.qdd) & different,
@@ -152,12 +152,10 @@ def _spring_differences(pair: RobotPair) -> Iterator[Difference]:
     """Yield springs with other torques at the same positions; their rest positions are mapped with the zeros."""
     if not any(row.sprung for robot in pair.robots for row in robot.rows):
         return
-    ours, theirs = (
-        evaluate_function(spring_torques, pair.compared[0], pair.q),
-        evaluate_function(spring_torques, pair.compared[1], pair.mapped_q) * pair.signs,
-    )
-    off = relative_differences(ours, theirs, 0.0) > pair.tolerance
-    for i, differs in zip(pair.coordinate_joints, off, strict=True):
+    ours = evaluate_function(spring_torques, pair.compared[0], pair.q)
+    theirs = evaluate_function(spring_torques, pair.compared[1], pair.mapped_q) * pair.signs
+    different = relative_differences(ours, theirs, 0.0) > pair.tolerance
+    for i, differs in zip(pair.coordinate_joints, different, strict=True):
         if differs:
             here, there = (spring_text(robot.rows[i]) for robot in (pair.a, pair.b))
             yield Difference("spring", pair.joint(i), f"{here} here and {there} there")
@@ -174,8 +172,8 @@ def _coupling_differences(pair: RobotPair) -> Iterator[tuple[int, Difference]]:
     """Yield differences of couplings by the index of the joint, in the coordinates of the second robot."""
     if not any(robot.followers for robot in pair.robots):
         return
-    alone = tuple(JointCoupling(((i, 1),)) for i in range(pair.a.n))
-    here, there = (robot.couplings or alone for robot in pair.robots)
+    independent = tuple(JointCoupling(((i, 1),)) for i in range(pair.a.n))
+    here, there = (robot.couplings or independent for robot in pair.robots)
     leaders, signs, offsets = [leaders_of(robot) for robot in pair.robots], pair.alignment.signs, pair.alignment.offsets
     for i, (x, y) in enumerate(zip(here, there, strict=True)):
         if x.curve or y.curve:
@@ -185,23 +183,23 @@ def _coupling_differences(pair: RobotPair) -> Iterator[tuple[int, Difference]]:
         two = {leaders[1][c]: float(factor) for c, factor in y.terms}
         offset = signs[i] * x.offset - sum(factor * offsets[k] for k, factor in one.items()) + offsets[i]
         mapped = 0.0 if i in one or not one else float(offset)
-        pose_error = mapped - y.offset
+        change = mapped - y.offset
         if not pair.a.joints[i].prismatic:
-            pose_error = math.remainder(pose_error, math.tau)
-        off = [abs(one.get(k, 0.0) - two.get(k, 0.0)) for k in {*one, *two}]
-        if one.keys() != two.keys() or max([abs(pose_error), *off]) > pair.tolerance:
+            change = math.remainder(change, math.tau)
+        factor_changes = [abs(one.get(k, 0.0) - two.get(k, 0.0)) for k in {*one, *two}]
+        if one.keys() != two.keys() or max([abs(change), *factor_changes]) > pair.tolerance:
             text = f"{_follower_text(pair, i, one, mapped)} here, {_follower_text(pair, i, two, y.offset)} there"
             yield i, Difference("coupling", pair.joint(i), text)
 
 
 def _curve_differences(
-    pair: RobotPair, i: int, drives: tuple[JointCoupling, JointCoupling], leaders: tuple[Sequence[int], Sequence[int]]
+    pair: RobotPair, i: int, rules: tuple[JointCoupling, JointCoupling], leaders: tuple[Sequence[int], Sequence[int]]
 ) -> Iterator[tuple[int, Difference]]:
-    """Yield the difference of a joint that follows by a curve, here or there, or both."""
-    (one,), (two,) = ([own[c] for c, _ in drive.terms] or [-1] for drive, own in zip(drives, leaders, strict=True))
+    """Yield the difference of a joint that follows a curve in one robot or both."""
+    (one,), (two,) = ([of[c] for c, _ in rule.terms] or [-1] for rule, of in zip(rules, leaders, strict=True))
     signs, offsets = pair.alignment.signs, pair.alignment.offsets
     q = np.linspace(-1.0, 1.0, 9)
-    here, there = (drive.placed(at).at for drive, at in zip(drives, (q, signs[one] * q + offsets[one]), strict=True))
+    here, there = (rule.placed(at).at for rule, at in zip(rules, (q, signs[one] * q + offsets[one]), strict=True))
     if one != two or np.abs(signs[i] * here + offsets[i] - there).max() > pair.tolerance:
         yield i, Difference("coupling", pair.joint(i), "it follows another curve")
 
@@ -242,7 +240,7 @@ def _axis_distance_and_angle(skeleton: Skeleton, i: int) -> tuple[float, float]:
     across = np.cross(x.direction, y.direction)
     sine = float(np.linalg.norm(across))
     gap = y.point - x.point
-    distance = abs(float(gap @ across)) / sine if sine > 1e-9 else float(np.linalg.norm(x.across(gap)))
+    distance = abs(float(gap @ across)) / sine if sine > 1e-9 else float(np.linalg.norm(x.normal_part(gap)))
     return distance, math.atan2(sine, float(x.direction @ y.direction))
 
 

@@ -1,4 +1,4 @@
-"""Loads of the drives of a robot besides its weight: springs, friction, rotors and compensated weight."""
+"""Torques of springs, friction and rotors, and differences of compensated weight."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from armwright.model.row_joints import SPRING_KEYS
 
 
 def spring_text(joint: JointModel) -> str:
-    """Return the numbers of a spring as in a file."""
+    """Return the numbers of a spring as they stand in a file."""
     values = [f"{key} = {getattr(joint, key)}" for key in SPRING_KEYS if getattr(joint, key)]
     return ", ".join(values) if joint.sprung else "no spring"
 
 
 def spring_torques(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
     """Return the torques of the springs."""
-    there = placed(replace(mechanism, compensated=()), q)
-    return springs.torques(there, positions(there, q))
+    mechanism = placed(replace(mechanism, compensated=()), q)
+    return springs.torques(mechanism, positions(mechanism, q))
 
 
 def friction_torques(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
-    """Return the friction of a robot without loops whose balls are at their zero."""
-    level = {"ball": (0, 0, 0, 1), "planar": (0, 0, 1, 0), "free": (0, 0, 0, 0, 0, 0, 1)}
-    balls = tuple(replace(ball, at=level[ball.kind]) for ball in mechanism.balls)
+    """Return the friction of a robot without loops, with its ball, planar and free joints at zero."""
+    zero = {"ball": (0, 0, 0, 1), "planar": (0, 0, 1, 0), "free": (0, 0, 0, 0, 0, 0, 1)}
+    balls = tuple(replace(ball, at=zero[ball.kind]) for ball in mechanism.balls)
     return rotors_and_friction.friction(replace(mechanism, balls=balls), qd)
 
 
@@ -49,5 +49,5 @@ def compensation_difference(
     if abs(m - n) > tolerance * max(abs(m), abs(n)):
         return f"the weight of {m:.6g} kg is compensated here, {n:.6g} there"
     here, there = ((T @ [*link.compensated_com, 1.0])[:3] for T, link in zip(frames, links, strict=True))
-    away = float(np.linalg.norm(here - there))
-    return f"the weight is compensated {away:.4g} m apart" if m and away > tolerance * reach else ""
+    distance = float(np.linalg.norm(here - there))
+    return f"the weight is compensated {distance:.4g} m apart" if m and distance > tolerance * reach else ""

@@ -19,7 +19,7 @@ AnyRobot = TypeVar("AnyRobot", bound=Description)
 
 
 def random_states(robot: Description, count: int = STATE_COUNT, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Return random positions within the limits (or half a turn, half a metre), speeds and accelerations."""
+    """Return random positions (within the limits, or half a turn and half a metre), velocities and accelerations."""
     rng = np.random.default_rng(seed)
     span = np.array([0.5 if joint.prismatic else np.pi for joint in robot.joints])
     low, high = np.clip(np.array([joint.limits or (-np.inf, np.inf) for joint in robot.joints]).T, -span, span)
@@ -41,17 +41,17 @@ def evaluate_function(f: Callable[..., object], robot: Description, *arrays: Arr
 
 
 def rigid_bodies_only(robot: AnyRobot) -> AnyRobot:
-    """Return the robot without friction, rotors, springs and compensation, which other programs model differently."""
+    """Return the robot without friction, rotors, springs and compensation, which other programs model in other ways."""
     uncompensated = replace(robot, links=tuple(replace(link, compensated_mass=0.0) for link in robot.links))
     return uncompensated.map_joints(
         lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0, spring_stiffness=0.0, spring_curve=())
     )
 
 
-def relative_difference(got: Array, expected: Array, least: float = 0.0) -> float:
-    """Return the largest difference over the largest number or `least`; infinite for numbers that are not finite."""
-    if not (np.isfinite(got).all() and np.isfinite(expected).all()):
+def relative_difference(actual: Array, expected: Array, min_scale: float = 0.0) -> float:
+    """Return the largest difference over the largest number or `min_scale`; infinite if a number is not finite."""
+    if not (np.isfinite(actual).all() and np.isfinite(expected).all()):
         return float("inf")
-    scale = float(np.max(np.abs(expected), initial=least))
-    off = float(np.max(np.abs(got - expected), initial=0.0))
-    return off / scale if scale else (0.0 if not off else float("inf"))
+    scale = float(np.max(np.abs(expected), initial=min_scale))
+    difference = float(np.max(np.abs(actual - expected), initial=0.0))
+    return difference / scale if scale else (0.0 if not difference else float("inf"))

@@ -57,26 +57,26 @@ def check(
         raise InputError(f"accept = {accept!r}: expected a list of kinds")
     check_accepted(accept, finding_kinds(), "finding to accept")
     model = read_file_model(path, packages, mappings)
-    chosen = {
+    options = {
         "base": base, "tip": tip, "locked": locked or None, "packages": packages, "mappings": mappings,
         "floating": floating,
     }  # fmt: skip
-    found = without_consequences(list(file_findings(model)))
-    robot, from_loading = _loaded(path, model, chosen, found)
-    found += from_loading
+    findings = without_consequences(list(file_findings(model)))
+    robot, from_loading = _loaded(path, model, options, findings)
+    findings += from_loading
     proofs: tuple[Proof, ...] = ()
     if robot is not None:
-        found = _with_robot_findings(robot, model, found)
+        findings = _with_robot_findings(robot, model, findings)
         proofs = prove(robot, peers) if prove_it else ()
         failed = (f"this proof fails: {proof.name}: {proof.text}" for proof in proofs if proof.holds is False)
-        found += [Finding("error", "not proved", robot.name, text) for text in failed]
+        findings += [Finding("error", "not proved", robot.name, text) for text in failed]
     known = (*model.accept, *accept)
     return Report(
         file=str(path),
         robot=model.name,
         links=_links(model, robot),
         joints=tuple(hinge.name for hinge in model.hinges if hinge.moves),
-        findings=_sorted(model, [with_accepted(finding, known) for finding in found]),
+        findings=_sorted(model, [with_accepted(finding, known) for finding in findings]),
         proofs=proofs,
     )
 
@@ -88,8 +88,8 @@ def read_file_model(
 ) -> FileModel:
     """Return the numbers of a file, or of the file of a packaged robot, as written."""
     file = _file(path)
-    if wrong := missing(file, f"a robot file that ends in {', '.join(READERS)}"):
-        raise ModelError(wrong)
+    if text := missing(file, f"a robot file that ends in {', '.join(READERS)}"):
+        raise ModelError(text)
     suffix = file.suffix.lower()
     if suffix == ".toml":
         return toml_model(robot_file(file, toml_lines.MAX_TOML_BYTES), str(path), file.stem)
@@ -121,95 +121,96 @@ def _file(path: str | Path) -> Path:
 
 def file_findings(model: FileModel) -> Iterator[Finding]:
     """Yield the findings in the text of a file."""
-    found = [*body_findings(model), *joint_findings(model)]
-    yield from found
-    yield from _further(found, overall_findings(model))
+    findings = [*body_findings(model), *joint_findings(model)]
+    yield from findings
+    yield from _new_findings(findings, overall_findings(model))
 
 
 def _loaded(
-    path: str | Path, model: FileModel, chosen: dict[str, Any], found: list[Finding]
+    path: str | Path, model: FileModel, options: dict[str, Any], findings: list[Finding]
 ) -> tuple[Robot | None, list[Finding]]:
     """Return the robot and the findings of loading; a file that its reader refuses is repaired first, if possible."""
     try:
-        return _load(path, chosen)
+        return _load(path, options)
     except ArmwrightError as error:
         refused = error
-    edits = [edit for finding in found for edit in finding.edits if finding.severity != "note"]
+    edits = [edit for finding in findings for edit in finding.edits if finding.severity != "note"]
     if edits:
         with tempfile.TemporaryDirectory() as folder, suppress(ArmwrightError):
             copy = Path(folder) / f"robot.{model.format}"
             copy.write_bytes(apply_edits(model.data, model.format, edits))
-            return _load(copy, chosen | {"mappings": None}, visuals=False)
-    wrong = any(finding.severity == "error" for finding in found)
-    undecided = "choose" in str(refused)  # the file has several chains
-    if any(chosen[key] for key in ("base", "tip", "locked", "floating")) or not (wrong or undecided):
+            return _load(copy, options | {"mappings": None}, visuals=False)
+    faulty = any(finding.severity == "error" for finding in findings)
+    undecided = "choose" in str(refused)  # of several chains
+    if any(options[key] for key in ("base", "tip", "locked", "floating")) or not (faulty or undecided):
         raise refused
     severity = "note" if undecided else "error"
     return None, [Finding(severity, "not loaded", model.name, f"nothing was proved: {refused}")]
 
 
-def _load(path: str | Path, chosen: dict[str, Any], visuals: bool = True) -> tuple[Robot, list[Finding]]:
-    """Return the robot, and findings about choices of the reader: locked joints, tips, visuals that it refuses."""
-    found = []
+def _load(path: str | Path, options: dict[str, Any], visuals: bool = True) -> tuple[Robot, list[Finding]]:
+    """Return the robot, and findings about choices of the reader: locked joints, tips, refused visuals."""
+    findings = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            robot = load(path, **chosen, visuals=visuals)
+            robot = load(path, **options, visuals=visuals)
         except ModelError as error:
             caught.clear()
-            robot = load(path, **chosen, visuals=False)
-            found.append(Finding("warning", "visuals", robot.name, str(error)))
+            robot = load(path, **options, visuals=False)
+            findings.append(Finding("warning", "visuals", robot.name, str(error)))
     choices = {LockedWarning: "locked", TipWarning: "tip", VisualWarning: "visuals"}
     for warning in caught:
         if warning.category in choices:
             text = str(warning.message).removeprefix(f"{robot.name}: ")
-            found.append(Finding("note", choices[warning.category], robot.name, text))
-    return robot, found
+            findings.append(Finding("note", choices[warning.category], robot.name, text))
+    return robot, findings
 
 
-def _with_robot_findings(robot: Robot, model: FileModel, found: Sequence[Finding]) -> list[Finding]:
+def _with_robot_findings(robot: Robot, model: FileModel, findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings of the file and those of the rules about the loaded robot, at the lines of its links.
 
     A finding of both has the numbers of the robot, as in `load` and `show`. Findings about bodies welded to a link
-    replace those about the link. Rows of the robot may have other angles than the file: those of the file suffice.
+    replace those about the link. Angles of the robot may differ from those of the file: the latter suffice.
     """
     lines = {body.name: body.line for body in model.bodies}
     angle_kinds = {rule.kind for rule in RULES.values() if rule.about is AngleFacts}
-    in_file = {finding.kind for finding in found} & angle_kinds
+    file_angle_kinds = {finding.kind for finding in findings} & angle_kinds
     named = {*(link.name for link in robot.links), *(row.name for row in robot.rows)}
     groups = model.groups
-    inner = [f.where for f in found if f.kind in LENGTH_KINDS and f.where in groups and f.where not in named]
-    welded = {groups[where] for where in inner}
-    more = {
+    welded = {
+        groups[f.where] for f in findings if f.kind in LENGTH_KINDS and f.where in groups and f.where not in named
+    }
+    robot_findings = {
         (p.kind, p.where): Finding.of(p, lines.get(p.where))
         for p in reversed(problems(robot))
-        if p.kind not in in_file and not (p.kind in LENGTH_KINDS and groups.get(p.where) in welded)
+        if p.kind not in file_angle_kinds and not (p.kind in LENGTH_KINDS and groups.get(p.where) in welded)
     }
-    better = [
+    updated = [
         replace(f, severity=one.severity, text=one.text, by_length=one.by_length)
-        if f.kind in LENGTH_KINDS and (one := more.get((f.kind, f.where)))
+        if f.kind in LENGTH_KINDS and (one := robot_findings.get((f.kind, f.where)))
         else f
-        for f in found
+        for f in findings
     ]
-    others = (*reversed(more.values()), *follower_findings(robot, model))
-    return without_consequences([*better, *_further(better, others)])
+    others = (*reversed(robot_findings.values()), *follower_findings(robot, model))
+    return without_consequences([*updated, *_new_findings(updated, others)])
 
 
-def _further(found: Sequence[Finding], more: Iterable[Finding]) -> list[Finding]:
-    """Return the further findings of `more`."""
+def _new_findings(found: Sequence[Finding], more: Iterable[Finding]) -> list[Finding]:
+    """Return the findings of `more` that are new in kind or place."""
     known = {(finding.kind, finding.where) for finding in found}
     return [finding for finding in more if (finding.kind, finding.where) not in known]
 
 
 def _links(model: FileModel, robot: Robot | None) -> tuple[str, ...]:
-    """Rows of a table may be rods or points, which have no body as model."""
+    """Return the names of the links; rods and points of a table are links of the robot only."""
     if robot is not None and model.format == "toml":
         return tuple(link.name for link in robot.links)
     return tuple(body.name for body in model.bodies)
 
 
-def _sorted(model: FileModel, found: list[Finding]) -> tuple[Finding, ...]:
+def _sorted(model: FileModel, findings: list[Finding]) -> tuple[Finding, ...]:
     """Return findings in the order of the file: the robot first, at each place the worst first."""
     names = [model.name, *(body.name for body in model.bodies), *(hinge.name for hinge in model.hinges)]
     order = {name: i for i, name in reversed(list(enumerate(names)))}
-    return tuple(sorted(found, key=lambda f: (order.get(f.where, len(names)), SEVERITIES.index(f.severity))))
+    return tuple(sorted(findings, key=lambda f: (order.get(f.where, len(names)), SEVERITIES.index(f.severity))))

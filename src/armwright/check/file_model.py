@@ -1,7 +1,7 @@
 """The numbers of a robot file as written: bodies in their own axes, joints with their limits and axes.
 
-The readers of `model` normalise, lock and weld, which hides mistakes. Here every number keeps its place in the file, so
-that a finding can name its line and a repair can replace it.
+The readers of `model` normalise, lock and weld, which hides mistakes. Here every number has its place in the file: a
+finding names its line, and a repair replaces it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOT_EDITABLE = -1
 """The place of a number that cannot be replaced."""
 
 MAX_PAIRED_POINTS = 200
-"""Number of points of a link above which not every pair is measured."""
+"""Number of points of a link up to which the distance of each pair is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,7 @@ class Body:
     parent_distance  distance from the link before.
     spin_axis        axis of a link that rotates on the base.
     form             notation of the tensor in the file: "xml", "six" or "rows".
+    has_inertial     the file describes its inertia.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Body:
     spin_axis: Array | None = None
     moves: bool = True
     welded: bool = False
-    given: bool = True
+    has_inertial: bool = True
     place: int = NOT_EDITABLE
     form: str = ""
     line: int | None = None
@@ -72,7 +73,7 @@ class Body:
 
     @cached_property
     def length(self) -> float:
-        """Largest distance between two points; of very many, between two that are outermost along some direction."""
+        """Largest distance between two points; of many points, only the outermost along random directions count."""
         points = self.points
         if len(points) > MAX_PAIRED_POINTS:
             along = points @ np.random.default_rng(0).normal(size=(3, MAX_PAIRED_POINTS // 2))
@@ -107,7 +108,7 @@ class Hinge(TreeJoint):
 
     @property
     def facts(self) -> JointFacts:
-        """Facts for the rules: of a fixed joint the length. Limits of continuous joints and followers may be zero."""
+        """Facts for the rules; of a fixed joint the length. Continuous joints and followers may have zero limits."""
         if not self.moves:
             return JointFacts(self.name, False, length=self.length)
         drive = (self.effort, self.velocity)
@@ -169,13 +170,13 @@ class FileModel:
     def groups(self) -> dict[str, str]:
         """First link of the welded group of each link and fixed joint."""
         parents = {hinge.child: hinge.parent for hinge in self.hinges if hinge.kind == "fixed"}
-        found: dict[str, str] = {}
+        groups: dict[str, str] = {}
         for body in self.bodies:
             path = [body.name]
-            while path[-1] in parents and path[-1] not in found and len(path) <= len(parents):
+            while path[-1] in parents and path[-1] not in groups and len(path) <= len(parents):
                 path.append(parents[path[-1]])
-            found |= dict.fromkeys(path, found.get(path[-1], path[-1]))
-        return found | {hinge.name: found.get(hinge.child, "") for hinge in self.hinges if hinge.kind == "fixed"}
+            groups |= dict.fromkeys(path, groups.get(path[-1], path[-1]))
+        return groups | {hinge.name: groups.get(hinge.child, "") for hinge in self.hinges if hinge.kind == "fixed"}
 
     @cached_property
     def mass(self) -> float:
@@ -184,26 +185,26 @@ class FileModel:
 
     @cached_property
     def segment(self) -> float:
-        """Mean distance between joints, the expected length of a link."""
+        """Mean distance between joints: the typical length of a link."""
         lengths = [hinge.length for hinge in self.hinges if hinge.moves]
         return sum(lengths) / len(lengths) if lengths else 0.0
 
     @cached_property
     def described_bodies(self) -> tuple[Body, ...]:
         """Bodies with a mass or a tensor in the file."""
-        return tuple(body for body in self.bodies if body.given and (body.mass or np.any(body.tensor)))
+        return tuple(body for body in self.bodies if body.has_inertial and (body.mass or np.any(body.tensor)))
 
     @cached_property
     def facts(self) -> RobotFacts:
-        """Facts for the rules: these bodies, and all joints."""
+        """Facts for the rules: the described bodies, and all joints."""
         bodies, joints = map(self._facts, self.described_bodies), (hinge.facts for hinge in self.hinges)
         return RobotFacts(self.name, tuple(bodies), tuple(joints), self.gravity)
 
     def _facts(self, body: Body) -> BodyFacts:
         """Return the facts of a body.
 
-        A link whose joints coincide may lie between them and its parent. The sizes of links of a DH table are better
-        known once it is loaded.
+        A link whose joints coincide may lie between them and its parent. For a DH table the loaded robot has better
+        sizes of links.
         """
         tree = self.format != "toml"
         low, high = body.points.min(axis=0), body.points.max(axis=0)

@@ -15,16 +15,16 @@ from armwright.rules import SEVERITIES, Problem, accepted, kinds
 
 FILE_KINDS = {
     "asymmetric inertia": "a 3x3 tensor whose mirrored entries differ",
-    "axis length": "an axis that is not of unit length, or of none",
-    "DH convention": "a table that looks like another convention's",
+    "axis length": "an axis whose length is not one, or zero",
+    "DH convention": "a table that seems to follow another convention",
     "exchanged moments": "Ixx, Iyy or Izz that seem to be exchanged",
     "flipped products": "products of inertia with the other sign, as SolidWorks prints them",
-    "inertia about the origin": "a tensor about the link frame's origin in place of the centre of mass",
+    "inertia about the origin": "a tensor about the origin of the link frame, not the centre of mass",
     "meshes not found": "meshes that are missing, so that fewer mistakes can be found",
     "missing limits": "a joint without limits in a format that requires them",
     "parallel axis twice": "a tensor from which the parallel-axis term was subtracted twice",
-    "turned tensor": "a body stretched across its link, not along it",
-    "visuals": "shapes or materials that cannot be read or count twice, or meshes outside of the model's folder",
+    "turned tensor": "a body whose long axis is normal to its link",
+    "visuals": "shapes or materials that cannot be read or that repeat, or meshes outside of the model's folder",
     "held back": "a joint whose range or speed is reduced by the limits of a follower",
     "locked": "a joint outside of the chain that is locked",
     "tip": "other links at which the chain could end",
@@ -50,9 +50,9 @@ class Edit:
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault or doubt, and the edits that repair it if that needs no guess.
+    """One fault or note, and the edits that repair it if no guess is needed.
 
-    `about` lists the links and joints of a finding about several; `by_length` marks a tensor that was judged by
+    `about` lists the links and joints of a finding about several; `by_length` marks a tensor that was compared with
     the size of its link.
     """
 
@@ -68,9 +68,8 @@ class Finding:
     @classmethod
     def of(cls, problem: Problem, line: int | None = None, edits: tuple[Edit, ...] = ()) -> Finding:
         """Return the finding of a problem that a rule has found, at its line."""
-        return cls(
-            problem.severity, problem.kind, problem.where, problem.text, line, edits, problem.about, problem.by_length
-        )
+        p = problem
+        return cls(p.severity, p.kind, p.where, p.text, line, edits, p.about, p.by_length)
 
     @property
     def fixable(self) -> bool:
@@ -133,7 +132,7 @@ class Report:
 
     @property
     def _finding_rows(self) -> list[tuple[str, ...]]:
-        """Findings as rows of a table."""
+        """Rows of the table of findings."""
         return [(f.where, f.severity, f.kind, str(f.line or ""), f.text) for f in self.findings]
 
     @property
@@ -157,7 +156,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """Numbers of errors, warnings and notes in a few words."""
+        """Numbers of errors, warnings and notes, such as "1 error, 2 notes"."""
         counts = [(len(self.of(severity)), severity) for severity in SEVERITIES]
         return ", ".join(f"{n} {word}{'s' if n > 1 else ''}" for n, word in counts if n) or "nothing found"
 
@@ -182,10 +181,11 @@ class Report:
         title = f"{self.robot}: {self.summary}"
         counts = f"{len(self.links)} links, {len(self.joints)} joints"
         fine = f"\nFine: {', '.join(map(shown, self.fine))}" if self.fine else ""
-        tables: list[Table] = (
-            [("Findings", [("where", "how bad", "kind", "line", "what"), *self._finding_rows])] if self.findings else []
-        )
-        tables += [("Proofs", [("proof", "verdict", "how"), *self._proof_rows])] if self.proofs else []
+        tables: list[Table] = []
+        if self.findings:
+            tables.append(("Findings", [("where", "severity", "kind", "line", "what"), *self._finding_rows]))
+        if self.proofs:
+            tables.append(("Proofs", [("proof", "verdict", "how"), *self._proof_rows]))
         return write(path, figures(title, f"{shown(self.file)}: {counts}{fine}", [], tables, "check", PAGE_TONES))
 
 

@@ -22,12 +22,12 @@ def joint_findings(model: FileModel) -> Iterator[Finding]:
             edits = _exchanged_limits(model, hinge) if problem.kind == "reversed limits" else ()
             yield Finding.of(problem, hinge.line, edits)
         if hinge.moves:
-            yield from _axis(hinge)
+            yield from _axis_length(hinge)
     for angles in model.angles:
         for problem in find_problems(angles):
             edits = _exact_angles(model, angles) if problem.kind == "rounded angle" else ()
             yield Finding.of(problem, angles.line, edits)
-    yield from _no_limits(model)
+    yield from _missing_limits(model)
 
 
 def _exchanged_limits(model: FileModel, hinge: Hinge) -> tuple[Edit, ...]:
@@ -40,13 +40,13 @@ def _exchanged_limits(model: FileModel, hinge: Hinge) -> tuple[Edit, ...]:
 
 
 def _exact_angles(model: FileModel, angles: Angles) -> tuple[Edit, ...]:
-    """Return edits that write right angles exactly; halves and thirds of them may be intended."""
+    """Return edits that write multiples of 90 degrees exactly; other rounded angles may be intended."""
     exact = [(text, exact_angle(value)) for value, text in zip(angles.values, angles.texts, strict=True)]
-    texts = [_written_out(model, x) if x is not None and right_angles(x) is not None else text for text, x in exact]
+    texts = [_angle_text(model, x) if x is not None and right_angles(x) is not None else text for text, x in exact]
     return (Edit(angles.place, angles.key, " ".join(texts)),) if texts != list(angles.texts) else ()
 
 
-def _written_out(model: FileModel, angle: float) -> str:
+def _angle_text(model: FileModel, angle: float) -> str:
     if model.format != "toml":
         return repr(angle)
     quarters = round(angle / QUARTER_TURN)
@@ -55,7 +55,7 @@ def _written_out(model: FileModel, angle: float) -> str:
     return f'"{"-" if quarters < 0 else ""}{number if number > 1 else ""}pi{"/2" if odd else ""}"'
 
 
-def _axis(hinge: Hinge) -> Iterator[Finding]:
+def _axis_length(hinge: Hinge) -> Iterator[Finding]:
     length = float(np.linalg.norm(hinge.axis))
     if not length:
         text = "its axis is 0 0 0; expected a direction such as 0 0 1"
@@ -67,8 +67,8 @@ def _axis(hinge: Hinge) -> Iterator[Finding]:
         yield Finding(severity, "axis length", hinge.name, text, hinge.line, edits)
 
 
-def _no_limits(model: FileModel) -> Iterator[Finding]:
-    """Yield joints without limits; DH tables of papers seldom have any, so they are one note."""
+def _missing_limits(model: FileModel) -> Iterator[Finding]:
+    """Yield joints without limits; a DH table seldom has any, so it gets one note."""
     unlimited = [hinge for hinge in model.hinges if hinge.moves and hinge.limits is None]
     if model.format == "urdf":
         for hinge in unlimited:
@@ -82,19 +82,20 @@ def _no_limits(model: FileModel) -> Iterator[Finding]:
 
 
 def follower_findings(robot: Description, model: FileModel) -> Iterator[Finding]:
-    """Yield joints whose range or speed is reduced by the limits of their followers."""
+    """Yield joints whose followers reduce their range or speed."""
     hinges = {hinge.name: hinge for hinge in model.hinges}
     for joint in robot.joints:
         hinge = hinges.get(joint.name)
         followers = tuple(f.name for f in robot.followers if f.mimic is not None and f.mimic.joint == joint.name)
         if hinge is None or not followers:
             continue
-        who, less = f"{', '.join(followers)}, which follow{'s' if len(followers) == 1 else ''} it", []
+        reductions = []
         low, high = hinge.limits or (-math.inf, math.inf)
         if joint.limits is not None and (joint.limits[0] > low + 1e-9 or joint.limits[1] < high - 1e-9):
-            less.append(f"goes from {joint.limits[0]:.6g} to {joint.limits[1]:.6g} only")
+            reductions.append(f"moves only from {joint.limits[0]:.6g} to {joint.limits[1]:.6g}")
         if joint.max_velocity is not None and joint.max_velocity < (hinge.velocity or math.inf) * (1 - 1e-9):
-            less.append(f"is no faster than {joint.max_velocity:.6g}")
-        if less:
-            text = f"it {' and '.join(less)}, by the limits of {who}"
+            reductions.append(f"has a speed of at most {joint.max_velocity:.6g}")
+        if reductions:
+            who = f"{', '.join(followers)}, which follow{'s' if len(followers) == 1 else ''} it"
+            text = f"it {' and '.join(reductions)}, due to the limits of {who}"
             yield Finding("note", "held back", joint.name, text, hinge.line, about=followers)

@@ -1,4 +1,4 @@
-"""The shapes of a link, which limit where its mass can be."""
+"""The shapes of a link, which bound the positions of its mass."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CIRCLE_SIDES = 24
 
 @dataclass(frozen=True, eq=False)
 class LinkShape:
-    """A box, cylinder (along z), sphere or mesh on a link: sides of its bounding box, or the scale, and its pose.
+    """A box, cylinder (along z), sphere or mesh on a link, with its pose and the sides of its bounding box.
 
-    Other shapes, and meshes whose file may not be read, are unreadable. `name` is that of the mesh in the file.
+    Of a mesh `sides` is the scale, `name` that in the file. Other shapes, and meshes without `file`, are unreadable.
     """
 
     kind: str
@@ -52,20 +52,20 @@ class LinkShape:
 
     @property
     def solid(self) -> bool:
-        """It has a volume, known without a mesh file."""
+        """The shape has a volume that is known without a mesh file."""
         return self.kind in _PROFILES and bool(np.all(self.sides > 0))
 
     def tensor(self, mass: float) -> Array:
         """Return the tensor for one density about the centre, in the axes of the link frame."""
         x, y, z = self.sides**2
         if self.kind == "box":
-            own = np.array([y + z, x + z, x + y]) / 12
+            moments = np.array([y + z, x + z, x + y]) / 12
         elif self.kind == "cylinder":
-            own = np.array([x / 16 + z / 12, x / 16 + z / 12, x / 8])
+            moments = np.array([x / 16 + z / 12, x / 16 + z / 12, x / 8])
         else:
-            own = np.array([x, x, x]) / 10
+            moments = np.array([x, x, x]) / 10
         R = self.pose[:3, :3]
-        tensor: Array = R @ np.diag(mass * own) @ R.T
+        tensor: Array = R @ np.diag(mass * moments) @ R.T
         return tensor
 
 
@@ -73,11 +73,11 @@ def _revolved(profile: Sequence[tuple[float, float]], sides: int) -> Array:
     """Return the triangles of a profile of radii and heights revolved about z; four sides make a box."""
     angles = (np.arange(sides) + 0.5) * 2 * np.pi / sides
     rings = [np.stack([r * np.cos(angles), r * np.sin(angles), np.full(sides, z)], axis=1) for r, z in profile]
-    found = []
+    triangles = []
     for one, two in itertools.pairwise(rings):
         next_one, next_two = np.roll(one, -1, axis=0), np.roll(two, -1, axis=0)
-        found += [np.stack([one, next_one, next_two], axis=1), np.stack([one, next_two, two], axis=1)]
-    return np.concatenate(found)
+        triangles += [np.stack([one, next_one, next_two], axis=1), np.stack([one, next_two, two], axis=1)]
+    return np.concatenate(triangles)
 
 
 _HALF_CIRCLE = [(0.5 * float(np.sin(a)), -0.5 * float(np.cos(a))) for a in np.linspace(0, np.pi, CIRCLE_SIDES // 2 + 1)]
@@ -109,14 +109,14 @@ class ShapeGroup:
     def hull(self) -> Hull | None:
         """Hull of all shapes, read on first use; None without shapes or with an unreadable one."""
         try:
-            found = [_outwards(shape.triangles) for shape in self.shapes]
+            triangles = [_outwards(shape.triangles) for shape in self.shapes]
         except UnreadableMesh:
             return None
-        return Hull(np.concatenate(found)) if found else None
+        return Hull(np.concatenate(triangles)) if triangles else None
 
 
 def _outwards(triangles: Array) -> Array:
-    """Return triangles that enclose a positive volume: shapes may be mirrored."""
+    """Return triangles with outward normals; shapes may be mirrored."""
     middle = triangles.reshape(-1, 3).mean(axis=0)
     return triangles[:, ::-1] if np.linalg.det(triangles - middle).sum() < 0 else triangles
 
@@ -137,8 +137,8 @@ class Hull:
     def filled(self) -> tuple[Array, Array] | None:
         """Centre, and second moment about it, of a body with one density and mass 1.
 
-        It sums tetrahedra from the mean corner to each triangle, with signs. None if holes in the hull leave less than
-        a hundredth of its bounding box.
+        They are sums over signed tetrahedra from the mean corner to each triangle. None if, due to holes, the volume is
+        less than a hundredth of the bounding box.
         """
         mean = self.corners.mean(axis=0)
         arms = self.triangles - mean

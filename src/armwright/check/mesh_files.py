@@ -1,6 +1,6 @@
 """The triangles of mesh files: binary and ASCII STL, OBJ and COLLADA, with limits on their size.
 
-Textures, materials and files that they name are not read. `model.meshes` finds files in the model's folder.
+Textures, materials and referenced files are not read. `model.meshes` finds files in the model's folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CACHED_MESHES = 16
 """Number of meshes that are cached."""
 
 MAX_VERTEX_DISTANCE = 1e4
-"""Metres; a vertex farther from the origin is a fault."""
+"""Largest distance of a vertex from the origin, metres."""
 
 MAX_SCENE_DEPTH = 50
 """Largest depth of nodes in a COLLADA scene."""
@@ -43,21 +43,21 @@ def mesh_triangles(path: Path) -> Array:
         stat = path.stat()
         if stat.st_size > MAX_MESH_FILE_BYTES:
             raise UnreadableMesh("too large")
-        found = _read(path, stat.st_mtime_ns, stat.st_size)
+        triangles = _read(path, stat.st_mtime_ns, stat.st_size)
     except (OSError, ValueError, LookupError, ArithmeticError, MemoryError, ModelError) as error:
         raise UnreadableMesh(str(error)) from None
-    if not 0 < len(found) <= MAX_MESH_TRIANGLES or not np.all(np.abs(found) < MAX_VERTEX_DISTANCE):
-        raise UnreadableMesh("no triangles, too many, or too far away")
-    return found
+    if not 0 < len(triangles) <= MAX_MESH_TRIANGLES or not np.all(np.abs(triangles) < MAX_VERTEX_DISTANCE):
+        raise UnreadableMesh("no triangles, too many, or too far from the origin")
+    return triangles
 
 
 @lru_cache(maxsize=CACHED_MESHES)
 def _read(path: Path, _changed: int, _size: int) -> Array:
     """Return the triangles, cached: a mesh is often visual and collision shape of several links."""
     with np.errstate(all="ignore"):
-        found = MESH_READERS[path.suffix.lower()](path)
-    found.flags.writeable = False
-    return found
+        triangles = MESH_READERS[path.suffix.lower()](path)
+    triangles.flags.writeable = False
+    return triangles
 
 
 def _stl(path: Path) -> Array:
@@ -89,7 +89,7 @@ def _obj(path: Path) -> Array:
             sizes.append(len(named))
             if len(sizes) > MAX_MESH_TRIANGLES or len(index) > 3 * MAX_MESH_TRIANGLES:
                 raise UnreadableMesh("too many faces")
-    return _picked(np.array(corners), _fans(np.array(index, dtype=int), np.array(sizes, dtype=int)))
+    return _indexed(np.array(corners), _fans(np.array(index, dtype=int), np.array(sizes, dtype=int)))
 
 
 def _fans(index: Array, sizes: Array) -> Array:
@@ -102,11 +102,12 @@ def _fans(index: Array, sizes: Array) -> Array:
     return np.stack([index[first], index[later + 1], index[later + 2]], axis=1)
 
 
-def _picked(corners: Array, chosen: Array) -> Array:
-    if len(chosen) > MAX_MESH_TRIANGLES or (chosen.size and chosen.min() < 0):
+def _indexed(corners: Array, indices: Array) -> Array:
+    """Return the triangles with given indices of corners."""
+    if len(indices) > MAX_MESH_TRIANGLES or (indices.size and indices.min() < 0):
         raise UnreadableMesh("too many triangles, or a corner before the first")
-    picked: Array = corners.reshape(-1, 3)[chosen]
-    return picked
+    triangles: Array = corners.reshape(-1, 3)[indices]
+    return triangles
 
 
 def _dae(path: Path) -> Array:
@@ -124,28 +125,28 @@ def _dae(path: Path) -> Array:
     scenes = [scene for library in root.all("library_visual_scenes") for scene in library.all("visual_scene")]
     if len(scenes) != 1:
         raise UnreadableMesh("several scenes")
-    found, count = [np.zeros((0, 3, 3))], 0
-    for part in (part for node in scenes[0].all("node") for part in _placed(node, np.eye(4), shapes, 0)):
-        found.append(metre * part)
+    parts, count = [np.zeros((0, 3, 3))], 0
+    for part in (part for node in scenes[0].all("node") for part in _placed_geometries(node, np.eye(4), shapes, 0)):
+        parts.append(metre * part)
         count += max(len(part), 1)
         if count > MAX_MESH_TRIANGLES:  # one geometry may be used many times
             raise UnreadableMesh("too many triangles")
-    return np.concatenate(found)
+    return np.concatenate(parts)
 
 
-def _placed(node: xml.Element, T: Array, shapes: dict[str, Array], depth: int) -> Iterator[Array]:
+def _placed_geometries(node: xml.Element, T: Array, shapes: dict[str, Array], depth: int) -> Iterator[Array]:
     if depth > MAX_SCENE_DEPTH:
         raise UnreadableMesh("nodes too deep")
     for step in node.children:
         if step.tag in ("matrix", "translate", "rotate", "scale"):
-            T = T @ _step(step)
+            T = T @ _transform(step)
     for instance in node.all("instance_geometry"):
         yield shapes[instance.text_of("url").removeprefix("#")] @ T[:3, :3].T + T[:3, 3]
     for child in node.all("node"):
-        yield from _placed(child, T, shapes, depth + 1)
+        yield from _placed_geometries(child, T, shapes, depth + 1)
 
 
-def _step(step: xml.Element) -> Array:
+def _transform(step: xml.Element) -> Array:
     numbers = np.array(step.text.split(), dtype=float)
     if step.tag == "matrix":
         return numbers.reshape(4, 4)
@@ -168,7 +169,7 @@ def _geometry(element: xml.Element) -> Array:
         raise UnreadableMesh("a geometry that is not a mesh")
     sources = {source.text_of("id"): source for source in mesh.all("source")}
     vertices = {v.text_of("id"): _input(v, "POSITION").text_of("source")[1:] for v in mesh.all("vertices")}
-    found = []
+    triangles = []
     for part in mesh.children:
         if part.tag in ("polygons", "trifans", "tristrips"):
             raise UnreadableMesh(part.tag)
@@ -177,8 +178,8 @@ def _geometry(element: xml.Element) -> Array:
             corners = sources[vertices[vertex.text_of("source")[1:]]].need("float_array")
             indices = np.array(part.need("p").text.split(), dtype=int).reshape(-1, stride)
             index = indices[:, int(vertex.number("offset", 0))]
-            found.append(_picked(np.array(corners.text.split(), dtype=float), _polygons(part, index)))
-    return np.concatenate(found) if found else np.zeros((0, 3, 3))
+            triangles.append(_indexed(np.array(corners.text.split(), dtype=float), _polygons(part, index)))
+    return np.concatenate(triangles) if triangles else np.zeros((0, 3, 3))
 
 
 def _polygons(part: xml.Element, index: Array) -> Array:
@@ -188,8 +189,8 @@ def _polygons(part: xml.Element, index: Array) -> Array:
 
 
 def _input(element: xml.Element, semantic: str) -> xml.Element:
-    (found,) = (e for e in element.all("input") if e.attributes.get("semantic") == semantic)
-    return found
+    (source,) = (e for e in element.all("input") if e.attributes.get("semantic") == semantic)
+    return source
 
 
 MESH_READERS: dict[str, Callable[[Path], Array]] = {".stl": _stl, ".obj": _obj, ".dae": _dae}

@@ -1,4 +1,4 @@
-"""Findings about a whole file: by the rules, and about its reference points, conventions and missing meshes."""
+"""Findings about a file as one: by the rules, and about reference points, conventions and missing meshes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from armwright.rules.tensors import second_moment
 
 
 def overall_findings(model: FileModel) -> Iterator[Finding]:
-    """Yield the findings about a whole file."""
+    """Yield the findings about the file as one."""
     lines = {body.name: body.line for body in model.described_bodies}
     for problem in find_problems(model.facts):
         yield Finding.of(problem, model.gravity_line if problem.kind == "gravity" else lines.get(problem.where))
@@ -26,27 +26,27 @@ def overall_findings(model: FileModel) -> Iterator[Finding]:
 
 
 def _all_about_origins(model: FileModel) -> Iterator[Finding]:
-    """Yield a finding if nearly all tensors could be about the origin; single ones often could.
+    """Yield a finding if nearly all tensors could be about the origin; a few in each file could.
 
-    Of the URDF files of example-robot-data only those of Laikago and Romeo have it.
+    Of the URDF files of example-robot-data only those of Laikago and Romeo have this finding.
     """
-    major = [body for body in model.bodies if body.moves and body.given and not model.minor(body)]
-    remote = {body.name: value for body in major if (value := _remoteness(body)) is not None}
-    away = sum(value > 0.25 for value in remote.values())
-    beyond = sum(value > 1 for value in remote.values())
-    if away >= max(4, 0.5 * len(remote)) and beyond <= 0.1 * len(remote):
+    major = [body for body in model.bodies if body.moves and body.has_inertial and not model.minor(body)]
+    remoteness = {body.name: value for body in major if (value := _remoteness(body)) is not None}
+    far = sum(value > 0.25 for value in remoteness.values())
+    impossible = sum(value > 1 for value in remoteness.values())
+    if far >= max(4, 0.5 * len(remoteness)) and impossible <= 0.1 * len(remoteness):
         text = (
-            f"of {away} tensors with a centre of mass far from the origin, {away - beyond} could be about the origin "
+            f"of {far} tensors with a centre of mass far from the origin, {far - impossible} could be about the origin "
             "of the link frame; usually most could not. Are all of them about it?"
         )
-        suspects = tuple(name for name, value in remote.items() if value <= 1)
+        suspects = tuple(name for name, value in remoteness.items() if value <= 1)
         yield Finding("warning", "inertia about the origin", model.name, text, about=suspects)
 
 
 def _remoteness(body: Body) -> float | None:
-    """Return m c S^-1 c, the distance of the origin from a body.
+    """Return m c^T S^-1 c: above 1 the tensor is too small to be about the origin.
 
-    Above 1 the tensor is too small to be about the origin. None for rods, plates and unknown tensors.
+    None for rods, plates and unknown tensors.
     """
     moment = second_moment(body.inertia)
     values = np.linalg.eigvalsh(moment)
@@ -56,12 +56,12 @@ def _remoteness(body: Body) -> float | None:
 
 
 def _missing_meshes(model: FileModel) -> Iterator[Finding]:
-    """Yield a note about links with a mass and without a group of shapes whose meshes are all present."""
+    """Yield a note about links with a mass of which every group of shapes lacks a mesh."""
     incomplete = {}
     for body in model.bodies:
-        shown = [group for group in body.shape_groups if group.meshes]
-        if body.given and body.mass > 0 and shown and all(group.missing for group in shown):
-            incomplete[body.name] = shown[-1].missing[0]
+        groups = [group for group in body.shape_groups if group.meshes]
+        if body.has_inertial and body.mass > 0 and groups and all(group.missing for group in groups):
+            incomplete[body.name] = groups[-1].missing[0]
     if incomplete:
         (link, mesh), count = next(iter(incomplete.items())), len(incomplete)
         package = mesh.partition("://")[2].partition("/")[0] if mesh.startswith(("package://", "model://")) else "name"
@@ -85,10 +85,12 @@ def _convention(model: FileModel) -> Iterator[Finding]:
     here, there = _distances(model, distal), _distances(model, not distal)
     if not looks_other or (there > 2 * here and there > 0):
         return
-    other, end, far, row = ("modified", "last", "first", rows[-1]) if distal else ("standard", "first", "last", rows[0])
+    other, end, opposite, row = (
+        ("modified", "last", "first", rows[-1]) if distal else ("standard", "first", "last", rows[0])
+    )
     text = (
         f"the table is read as {model.convention} and looks like a {other} one: its {end} row has alpha = "
-        f"{row.alpha:.4g} and a = {row.a:.4g}, the {far} row neither"
+        f"{row.alpha:.4g} and a = {row.a:.4g}, the {opposite} row neither"
     )
     if here > 2 * there:
         text += f"; and centres of mass would lie on the links (mean distance {there:.2g} m in place of {here:.2g})"
@@ -99,8 +101,10 @@ def _convention(model: FileModel) -> Iterator[Finding]:
 def _distances(model: FileModel, distal: bool) -> float:
     """Return the mean distance of centres of mass from the lines between joints, for frames at one end of links."""
     rows = model.rows
-    offs = [_from_segment(row.com, other_joint(rows, i, distal)) for i, row in enumerate(rows) if row.com is not None]
-    return sum(offs) / len(offs) if offs else 0.0
+    distances = [
+        _from_segment(row.com, other_joint(rows, i, distal)) for i, row in enumerate(rows) if row.com is not None
+    ]
+    return sum(distances) / len(distances) if distances else 0.0
 
 
 def _from_segment(point: Array, end: Array) -> float:

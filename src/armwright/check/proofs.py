@@ -25,22 +25,22 @@ Peer: TypeAlias = Callable[[Robot, Array, Array, Array], Array]
 """Torques (k, n) of a robot without friction and rotors by another program, from states (k, n)."""
 
 AGREEMENT = 1e-10
-"""Largest relative difference: rounding of some thousand operations, with a margin."""
+"""Largest relative difference: rounding of about a thousand operations, with a margin."""
 
 MAX_ENERGY_LOSS = 1e-7
 """Largest relative loss of energy in free fall."""
 
 FALL_SECONDS = 0.25
-"""Seconds of free fall: enough for high speeds, and short for a tumbling arm."""
+"""Duration of the free fall: long enough for high speeds, short enough for a chaotic arm."""
 
 MASS_MATRIX_POSITIONS = 100
 
 LOOP_TRIES = 10
-"""Random positions per state of a robot with loops, most of which do not close."""
+"""Random positions per state of a robot with loops; few of them close."""
 
 
 def prove(robot: Robot, peers: Mapping[str, Peer] | None = None) -> tuple[Proof, ...]:
-    """Return all proofs; one that fails or cannot be tested does not stop the others."""
+    """Return all proofs, also after one that fails or cannot be tested."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         if robot.loops and not len(_states(robot, 1)[0]):
@@ -49,7 +49,7 @@ def prove(robot: Robot, peers: Mapping[str, Peer] | None = None) -> tuple[Proof,
             *_agreement(robot),
             _definite_mass_matrix(robot),
             _energy_conservation(robot),
-            *_peers(robot, peers or {}),
+            *_peer_agreement(robot, peers or {}),
         )
 
 
@@ -58,14 +58,14 @@ def _states(robot: Robot, count: int = STATE_COUNT, seed: int = 0) -> tuple[Arra
     if not robot.loops:
         return random_states(robot, count, seed)
     q, qd, qdd = random_states(robot, LOOP_TRIES * count, seed)
-    found: list[tuple[Array, Array, Array]] = []
+    states: list[tuple[Array, Array, Array]] = []
     for at, speed, more in zip(q, qd, qdd, strict=True):
         with suppress(UnreachableError):
-            if len(found) < count and open_loop(robot, at.tolist()) is None:
-                found.append((*robot.closed(at, speed), more))
-    if not found:
+            if len(states) < count and open_loop(robot, at.tolist()) is None:
+                states.append((*robot.closed(at, speed), more))
+    if not states:
         return q[:0], qd[:0], qdd[:0]
-    q, qd, qdd = (np.stack(part) for part in zip(*found, strict=True))
+    q, qd, qdd = (np.stack(part) for part in zip(*states, strict=True))
     if robot.mechanism().constrained_loops:  # accelerations that the motors can produce
         tau = qdd * [joint.max_torque != 0 for joint in robot.joints]
         qdd = evaluate(robot, "forward_dynamics", q, qd, tau)
@@ -78,7 +78,7 @@ def _proof(name: str, value: float, allowed: float, text: str) -> Proof:
 
 
 def _agreement(robot: Robot) -> Iterator[Proof]:
-    """Yield proofs that all formulations agree; forward dynamics is allowed the condition of the mass matrix."""
+    """Yield proofs that all formulations agree; the condition of the mass matrix scales that of forward dynamics."""
     q, qd, qdd = _states(robot)
     tau = evaluate(robot, "inverse_dynamics", q, qd, qdd)
     condition = float(np.max(np.linalg.cond(evaluate(robot, "mass_matrix", q))))
@@ -88,30 +88,28 @@ def _agreement(robot: Robot) -> Iterator[Proof]:
         ("bias", (q, qd)),
         ("forward_dynamics", (q, qd, tau)),
     ):
-        name = f"{problem.replace('_', ' ')} agrees"
         reference = qdd if problem == "forward_dynamics" else evaluate(robot, problem, *state)
         allowed = AGREEMENT * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREEMENT
         mechanism = robot.mechanism()
         default = default_for(problem, mechanism).name
         others = [f.name for f in formulations(problem) if f.name != default and f.takes(mechanism)]
-        least = float(np.max(np.abs(tau))) if problem == "bias" else 0.0  # without gravity there is none
-        worst, who = max((_off(robot, problem, other, state, reference, least), other) for other in others)
-        yield _proof(
-            name, worst, allowed, f"{len(others) + 1} formulations, {len(q)} states: {worst:.1e} at worst ({who})"
-        )
+        min_scale = float(np.max(np.abs(tau))) if problem == "bias" else 0.0  # it is zero without gravity
+        worst, who = max((_error(robot, problem, other, state, reference, min_scale), other) for other in others)
+        text = f"{len(others) + 1} formulations, {len(q)} states: {worst:.1e} at worst ({who})"
+        yield _proof(f"{problem.replace('_', ' ')} agrees", worst, allowed, text)
 
 
-def _off(
-    robot: Robot, problem: str, formulation: str, state: tuple[Array, ...], reference: Array, least: float
+def _error(
+    robot: Robot, problem: str, formulation: str, state: tuple[Array, ...], reference: Array, min_scale: float
 ) -> float:
     try:
-        return relative_difference(evaluate(robot, problem, *state, formulation=formulation), reference, least)
+        return relative_difference(evaluate(robot, problem, *state, formulation=formulation), reference, min_scale)
     except (ArmwrightError, ArithmeticError, ValueError):
         return float("inf")
 
 
 def _definite_mass_matrix(robot: Robot) -> Proof:
-    """Return the proof of a definite mass matrix, scaled to a unit diagonal so that units and sizes do not matter."""
+    """Return the proof of a definite mass matrix, scaled to a unit diagonal to be independent of units and sizes."""
     q = _states(robot, MASS_MATRIX_POSITIONS, seed=1)[0]
     M = evaluate(robot, "mass_matrix", q)
     name = "mass matrix is positive definite"
@@ -133,31 +131,28 @@ def _energy_conservation(robot: Robot) -> Proof:
     try:
         run = simulate(falling, None, q[0], qd[0], FALL_SECONDS, every=FALL_SECONDS / 5, rtol=1e-10)
     except ArmwrightError as error:
-        at_end = bool(robot.loops) and isinstance(error, SimulationError)  # a loop may reach the end of its range
-        return Proof(name, None if at_end else False, f"free fall is impossible: {error}")
-    lost = run.audit.energy_error
-    return _proof(name, lost, MAX_ENERGY_LOSS, f"{FALL_SECONDS:g} s of free fall: {lost:.1e} of the energy is lost")
+        range_ended = bool(robot.loops) and isinstance(error, SimulationError)  # a loop may reach the end of its range
+        return Proof(name, None if range_ended else False, f"free fall is impossible: {error}")
+    loss = run.audit.energy_error
+    return _proof(name, loss, MAX_ENERGY_LOSS, f"{FALL_SECONDS:g} s of free fall: {loss:.1e} of the energy is lost")
 
 
-def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
-    model, mechanism, state = (
-        replace(rigid_bodies_only(robot).without_couplings(), loops=()),
-        robot.mechanism(),
-        _states(robot),
-    )
-    still = placed(replace(mechanism, loops=()), list(state[0].T))
+def _peer_agreement(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
+    """Yield proofs that inverse dynamics agrees with other programs, for the tree of rigid bodies."""
+    model, state = replace(rigid_bodies_only(robot).without_couplings(), loops=()), _states(robot)
+    still = placed(replace(robot.mechanism(), loops=()), list(state[0].T))
     q, qd, qdd = (
-        np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(still, list(x.T)))[1:], axis=-1, dtype=float)
-        for moved, x in zip((positions, rates, rates), state, strict=True)
+        np.stack(np.broadcast_arrays(np.zeros(len(x)), *of_rows(still, list(x.T)))[1:], axis=-1, dtype=float)
+        for of_rows, x in zip((positions, rates, rates), state, strict=True)
     )
     q = np.insert(q, [ball.rows.stop for ball in robot.balls], 0.0, axis=1)
-    for own, there in zip(robot.balls, model.balls, strict=True):
-        q[:, there.entries] = state[0][:, own.entries]
-    ours = evaluate(model, "inverse_dynamics", q, qd, qdd)
+    for ball, model_ball in zip(robot.balls, model.balls, strict=True):
+        q[:, model_ball.entries] = state[0][:, ball.entries]
+    expected = evaluate(model, "inverse_dynamics", q, qd, qdd)
     for who, torques in peers.items():
         name = f"{who} agrees"
         try:
-            worst = relative_difference(torques(model, q, qd, qdd), ours)
+            worst = relative_difference(torques(model, q, qd, qdd), expected)
         except Exception as error:  # another program may raise anything; the other proofs continue
             first = str(error).strip().split("\n")[0]
             yield Proof(name, None, f"{type(error).__name__}: {first}")

@@ -1,4 +1,4 @@
-"""Repaired copies of files: what needs no guess is changed, the rest is reported."""
+"""Repaired copies of files: faults that need no guess are repaired, the others reported."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from armwright.files import write
 from armwright.model import xml
 
 MAX_PASSES = 5
-"""Largest number of passes: a tensor may become symmetric before it can be moved; two passes suffice."""
+"""Largest number of passes. Two suffice: a tensor becomes symmetric before its reference point changes."""
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """The result of a repair: the findings that it removed, and those that are left."""
+    """The result of a repair: the findings that it removed (`changed`), and those that remain (`left`)."""
 
     file: str
     changed: tuple[Finding, ...]
@@ -36,17 +36,17 @@ def fix(
     packages: Mapping[str, str | Path] | None = None,
     mappings: Mapping[str, str | float] | None = None,
 ) -> Fixed:
-    """Write a repaired copy of a .toml, .urdf or .xacro file (the latter as URDF), and return what was changed.
+    """Write a repaired copy of a .toml, .urdf or .xacro file (the latter as URDF), and return the changes.
 
     `packages` are the folders of packages, `mappings` the arguments of a xacro file, as for `check`. A file of another
-    format raises a `ModelError`, an `out` that does not fit an `InputError`.
+    format raises a `ModelError`, an unsuitable `out` an `InputError`.
     """
     model = read_file_model(path, packages, mappings)
     target = Path(out)
     if not model.data:
         raise ModelError(f"{path} cannot be repaired: only .toml, .urdf and .xacro files are written")
     if target.suffix != f".{model.format}":
-        raise InputError(f"{out}: expected a name that ends in .{model.format}, which is what is written")
+        raise InputError(f"{out}: expected a name that ends in .{model.format}, the format of the copy")
     if target.resolve() == Path(path).resolve():
         raise InputError(f"{out} is the file itself; choose another name for the repaired copy")
     data, changed, left = repair(model)
@@ -58,11 +58,11 @@ def fix(
 
 
 def repair(model: FileModel) -> tuple[bytes, tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the repaired text, the findings that were repaired, and those that are left."""
+    """Return the repaired text, the findings that were repaired, and those that remain."""
     changed: list[Finding] = []
     for _ in range(MAX_PASSES):
-        found = list(file_findings(model))
-        fixable = [finding for finding in found if finding.fixable]
+        findings = list(file_findings(model))
+        fixable = [finding for finding in findings if finding.fixable]
         if not fixable:
             break
         data = apply_edits(model.data, model.format, [edit for finding in fixable for edit in finding.edits])
@@ -71,4 +71,4 @@ def repair(model: FileModel) -> tuple[bytes, tuple[Finding, ...], tuple[Finding,
             model = toml_model(data, model.file, model.name)
         else:
             model = urdf_model(xml.parse(data, model.file), data, model.packages)
-    return model.data, tuple(changed), tuple(found)
+    return model.data, tuple(changed), tuple(findings)

@@ -1,4 +1,4 @@
-"""Two robots with the same joints, laid over each other and evaluated on the same random states."""
+"""Two robots with the same joints, aligned and evaluated at the same random states."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RobotPair:
 
     robots             the robots, with a common tip.
     a, b               the robots with independent joints, which are aligned.
-    compared           `robots` if both have the same leaders, else `a` and `b`: their numbers are compared.
+    compared           the robots whose numbers are compared: `robots` if both have the same leaders, else `a`, `b`.
     coordinate_joints  the joints of their coordinates; `mapped_q` are the positions of the second robot.
     """
 
@@ -61,8 +61,8 @@ class RobotPair:
             np.array(x)[self.coordinate_joints] for x in (self.alignment.signs, self.alignment.offsets)
         )
         self.q, self.qd, self.qdd = random_states(self.compared[0])
-        more = [ball.rates.stop for ball in self.compared[0].balls]  # the entries of balls are not mapped
-        self.mapped_q = np.insert(self.signs, more, 1.0) * self.q + np.insert(offsets, more, 0.0)
+        ball_entries = [ball.rates.stop for ball in self.compared[0].balls]  # the entries of balls are not mapped
+        self.mapped_q = np.insert(self.signs, ball_entries, 1.0) * self.q + np.insert(offsets, ball_entries, 0.0)
 
     def _world_motion(self) -> Array | None:
         """Return the motion between the two worlds if a single one explains all poses of the tool."""
@@ -83,20 +83,20 @@ class RobotPair:
     @cached_property
     def torques(self) -> dict[str, tuple[Array, Array, Array]]:
         """Torques by problem: of the first robot, of the second, and of the second with signs and zeros mapped."""
-        found = {}
+        torques = {}
         for problem, rates in (("gravity_torque", ()), ("mass_matrix", ()), ("inverse_dynamics", (self.qd, self.qdd))):
             ours, theirs = (evaluate(robot, problem, self.q, *rates) for robot in self.compared)
             mapped = evaluate(self.compared[1], problem, self.mapped_q, *(self.signs * x for x in rates))
             signs = self.signs[:, None] * self.signs if problem == "mass_matrix" else self.signs
-            found[problem] = (ours, theirs, mapped * signs)
-        return found
+            torques[problem] = (ours, theirs, mapped * signs)
+        return torques
 
     def quantities(self) -> Iterator[QuantityDifference]:
         """Yield the largest differences of the tool pose and of torques."""
         here, there = (evaluate(robot, "forward_kinematics", self.q) for robot in self.compared)
-        taken = evaluate(self.compared[1], "forward_kinematics", self.mapped_q)
+        mapped_there = evaluate(self.compared[1], "forward_kinematics", self.mapped_q)
         raw = [pose_error(x, y) for x, y in zip(here, there, strict=True)]
-        mapped = [pose_error(self.alignment.base @ x, y) for x, y in zip(here, taken, strict=True)]
+        mapped = [pose_error(self.alignment.base @ x, y) for x, y in zip(here, mapped_there, strict=True)]
         for i, name, unit, allowed in (
             (1, "tip position", "m", self.tolerance * self.reach),
             (0, "tip orientation", "rad", self.tolerance),
@@ -113,7 +113,7 @@ class RobotPair:
             yield JointDifference(self.joint(self.coordinate_joints[i]), *map(float, row))
 
     def outermost(self) -> str | None:
-        """Return the joint nearest to the tip whose torque differs when it, or one beyond it, moves alone.
+        """Return the joint nearest to the tip whose torque differs when only it or a joint beyond it moves.
 
         Its torque, and its effect on the joints beyond it, depend only on the bodies from its link outwards; with
         followers, from the innermost link that moves with it.
@@ -132,7 +132,7 @@ class RobotPair:
         return None
 
     def torque_differs(self, torque: Callable[..., object], rates: Array) -> Array:
-        """Return for each coordinate whether its torques differ."""
+        """Return a mask of the coordinates whose torques differ."""
         ours, theirs = (evaluate_function(torque, robot, rates) for robot in self.compared)
         differs: Array = relative_differences(ours, theirs, 0.0) > self.tolerance
         return differs
@@ -142,13 +142,13 @@ class RobotPair:
         return abs(one - two) > self.tolerance * max(abs(one), abs(two))
 
 
-def relative_differences(one: Array, two: Array, least: float = 1e-6) -> Array:
+def relative_differences(one: Array, two: Array, min_share: float = 1e-6) -> Array:
     """Return for each joint the largest difference of its torques, or rows of a matrix, over its largest torque.
 
-    The largest torque of a joint counts as at least `least` times that of all joints.
+    The latter is at least `min_share` times the largest torque of all joints.
     """
     axes = tuple(i for i in range(one.ndim) if i != 1)
     largest = np.maximum(np.max(np.abs(one), axis=axes), np.max(np.abs(two), axis=axes))
-    floor = least * float(np.max(largest, initial=0.0))
-    off: Array = np.max(np.abs(one - two), axis=axes) / np.maximum(largest, max(floor, 1e-300))
-    return off
+    floor = min_share * float(np.max(largest, initial=0.0))
+    differences: Array = np.max(np.abs(one - two), axis=axes) / np.maximum(largest, max(floor, 1e-300))
+    return differences

@@ -18,10 +18,10 @@ from armwright.check.origin_tensors import Twins, mesh_moments, moment_distance
 from armwright.rules.tensors import is_physical, second_moment, tensors_agree, with_negated_products
 
 TWIN_TOLERANCE, SAME_TENSOR, SIMILAR_TENSOR = 0.005, 0.01, 0.05
-"""Relative differences of masses and centres of twins; of equal tensors; of tensors that may be equal."""
+"""Largest relative differences of masses and centres of twins, of equal tensors, and of similar tensors."""
 
 MIN_CHANGE = 0.1
-"""Least change of a tensor by a slip, over its largest entry; below, it is negligible."""
+"""Smallest change of a tensor by a slip, over its largest entry, that is not negligible."""
 
 MAX_SHAPE_DISTANCE, MIN_SHAPE_GAIN = 0.6, 0.6
 """Largest distance of a corrected tensor from that of the solid meshes, and least gain by the correction.
@@ -53,39 +53,39 @@ TENSOR_SLIPS: dict[str, tuple[str, Callable[[Array], Array]]] = {
     "with Ixx and Izz exchanged": ("exchanged moments", partial(_exchanged, 0, 2)),
     "with Iyy and Izz exchanged": ("exchanged moments", partial(_exchanged, 1, 2)),
 }
-"""Slips by the words for their correction: kind of finding, and correction in the axes of the file."""
+"""Slips by the text of their correction: kind of finding, and correction in the axes of the file."""
 
 
 def alternative_tensors(body: Body) -> Iterator[tuple[str, Array]]:
-    """Yield corrected tensors in the axes of the link, each with the words for the correction."""
+    """Yield (text of the correction, corrected tensor in the axes of the link)."""
     written = (body.tensor + body.tensor.T) / 2
-    for how, (_, slip) in TENSOR_SLIPS.items():
-        other = body.rotation @ slip(written) @ body.rotation.T
+    for how, (_, correct) in TENSOR_SLIPS.items():
+        other = body.rotation @ correct(written) @ body.rotation.T
         if is_physical(other) and not tensors_agree(other, body.inertia, MIN_CHANGE):
             yield how, other
 
 
 def twin_slip(body: Body, twins: Twins) -> tuple[str, str] | None:
-    """Return (correction, twin) if no twin has this tensor and one has the corrected one, mirrored like its centre.
+    """Return (correction, twin) if no twin has this tensor and one, mirrored like its centre, has the corrected one.
 
-    A twin may have its axes in another order.
+    The axes of a twin may be in another order.
     """
-    found = twins.similar_to(body, TWIN_TOLERANCE)
+    similar = twins.similar_to(body, TWIN_TOLERANCE)
     distance, size = np.linalg.norm(body.com), np.max(np.abs(body.inertia))
-    plain = np.linalg.norm(twins.coms[found] - body.com, axis=1) <= TWIN_TOLERANCE * distance
-    if not len(found) or np.any(plain & (_difference(twins.tensors[found], body.inertia) <= SIMILAR_TENSOR * size)):
+    plain = np.linalg.norm(twins.coms[similar] - body.com, axis=1) <= TWIN_TOLERANCE * distance
+    if not len(similar) or np.any(plain & (_difference(twins.tensors[similar], body.inertia) <= SIMILAR_TENSOR * size)):
         return None
-    moved = np.einsum("mij,kj->kmi", AXIS_CHANGES, twins.coms[found])
+    moved = np.einsum("mij,kj->kmi", AXIS_CHANGES, twins.coms[similar])
     k, m = np.nonzero(np.linalg.norm(moved - body.com, axis=-1) <= TWIN_TOLERANCE * distance)
-    theirs = AXIS_CHANGES[m] @ twins.tensors[found[k]] @ AXIS_CHANGES[m].transpose(0, 2, 1)
-    if not len(k) or np.min(_difference(theirs, body.inertia)) <= SIMILAR_TENSOR * size:
+    tensors = AXIS_CHANGES[m] @ twins.tensors[similar[k]] @ AXIS_CHANGES[m].transpose(0, 2, 1)
+    if not len(k) or np.min(_difference(tensors, body.inertia)) <= SIMILAR_TENSOR * size:
         return None
     mirrored = m < MIRROR_COUNT
-    k, theirs = k[mirrored], theirs[mirrored]
+    k, tensors = k[mirrored], tensors[mirrored]
     for how, other in alternative_tensors(body):
-        off = _difference(theirs, other)
-        if off.min(initial=np.inf) <= SAME_TENSOR * size:
-            return how, twins.names[found[k[off.argmin()]]]
+        errors = _difference(tensors, other)
+        if errors.min(initial=np.inf) <= SAME_TENSOR * size:
+            return how, twins.names[similar[k[errors.argmin()]]]
     return None
 
 
@@ -100,8 +100,14 @@ def mesh_slip(body: Body) -> tuple[str, float, float] | None:
     solids = mesh_moments(body) if others else []
     if not solids:
         return None
-    given = min(moment_distance(second_moment(body.inertia), S, sized=False) for S in solids)
-    nearest, how = min(
-        (moment_distance(second_moment(other), S, sized=False), how) for how, other in others.items() for S in solids
+    distance = min(moment_distance(second_moment(body.inertia), S, with_size=False) for S in solids)
+    corrected, how = min(
+        (moment_distance(second_moment(other), S, with_size=False), how)
+        for how, other in others.items()
+        for S in solids
     )
-    return (how, given, nearest) if nearest <= MAX_SHAPE_DISTANCE and given >= nearest + MIN_SHAPE_GAIN else None
+    return (
+        (how, distance, corrected)
+        if corrected <= MAX_SHAPE_DISTANCE and distance >= corrected + MIN_SHAPE_GAIN
+        else None
+    )

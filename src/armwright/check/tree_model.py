@@ -105,7 +105,7 @@ def _body(
     }
     inertial = element.one("inertial")
     if inertial is None:
-        return Body(name, 0.0, np.zeros(3), np.zeros((3, 3)), given=False, line=element.line, **common)
+        return Body(name, 0.0, np.zeros(3), np.zeros((3, 3)), has_inertial=False, line=element.line, **common)
     pose, six = origin_of(inertial), inertial.one("inertia")
     xx, xy, xz, yy, yz, zz = (six.number(key, 0.0) if six else 0.0 for key in TENSOR_KEYS)
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
