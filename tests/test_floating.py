@@ -394,7 +394,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("sentence", ERRORS)
-def test_what_cannot_be_is_told(sentence: str) -> None:
+def test_impossible_requests_are_errors(sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         ERRORS[sentence](FLYING.neutral)
 

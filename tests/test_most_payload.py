@@ -33,13 +33,13 @@ def used(arm: aw.Robot, motion, mass: float, most: np.ndarray) -> np.ndarray:
     return np.abs(tau).max(axis=1) / most
 
 
-def test_a_pendulum_that_is_held_level_holds_what_statics_say() -> None:
+def test_the_payload_of_a_level_pendulum_is_that_of_statics() -> None:
     found = pendulum().most_payload(aw.trajectory.rest([0.0], 1.0))
     assert found.mass == pytest.approx((100.0 / G - 2.0 * 0.4) / 0.7, rel=1e-12)
     assert (found.joint, found.index, found.quantity, found.limit, found.unit) == ("swing", 0, "torque", 100.0, "N m")
 
 
-def test_a_pendulum_that_swings_holds_what_newton_says() -> None:
+def test_the_payload_of_a_swinging_pendulum_follows_from_newton() -> None:
     """The torque is (I + m r^2) qdd + (M c + m r) g cos q: the least mass is at the start or at the turn, or between."""
     motion = aw.trajectory.quintic([0, 0.6], [[-0.4], [1.3]])
     t = np.linspace(0, 0.6, 400_001)
@@ -53,7 +53,7 @@ def test_a_pendulum_that_swings_holds_what_newton_says() -> None:
     np.testing.assert_allclose(curve.least, np.interp(curve.t, t, masses), rtol=1e-4)
 
 
-def test_torque_is_a_straight_line_in_the_payload_so_the_answer_is_no_search() -> None:
+def test_torque_is_linear_in_the_payload() -> None:
     arm = aw.load("panda").with_friction(viscous=2.0, coulomb=0.5)
     q, qd, qdd = REACH(np.linspace(0, 1.5, 101))
     light, middle, heavy = (torques(arm.with_payload(m, [0.02, 0, 0.1]).mechanism(), q, qd, qdd) for m in (1, 2.5, 9))
@@ -61,7 +61,7 @@ def test_torque_is_a_straight_line_in_the_payload_so_the_answer_is_no_search() -
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5e", "palletiser"])
-def test_the_joint_that_gives_out_first_is_at_its_limit_and_no_other_beyond(name: str) -> None:
+def test_the_binding_joint_is_at_its_limit_and_no_other_exceeds_its_own(name: str) -> None:
     arm = aw.load(name)
     arm = arm.with_friction(viscous=1.0, coulomb=0.5).with_limits(torque=4e3 if name == "palletiser" else None)
     base = HOME if name == "panda" else np.full(arm.n, 0.5)
@@ -77,7 +77,7 @@ def test_the_joint_that_gives_out_first_is_at_its_limit_and_no_other_beyond(name
     assert abs(at[found.index, 0]) == pytest.approx(most[found.index], rel=1e-9)
 
 
-def test_of_several_motions_the_hardest_counts() -> None:
+def test_the_hardest_of_several_motions_counts() -> None:
     arm = aw.load("panda")
     both, first, second = (arm.most_payload(motions) for motions in ([REACH, WAVE], REACH, [WAVE]))
     hardest = min(first, second, key=lambda found: found.mass)
@@ -87,7 +87,7 @@ def test_of_several_motions_the_hardest_counts() -> None:
     assert [len(curve.t) for curve in both.curves] == [len(first.curves[0].t), len(second.curves[0].t)]
 
 
-def test_what_the_hand_holds_stays_and_the_rest_comes_beside_it() -> None:
+def test_the_present_payload_stays_and_the_result_is_added_to_it() -> None:
     arm = aw.load("panda")
     empty, gripper = arm.most_payload(REACH), arm.with_payload(0.8).most_payload(REACH)
     assert gripper.mass == pytest.approx(empty.mass - 0.8, rel=1e-12)
@@ -109,13 +109,13 @@ def test_a_payload_may_be_a_body_of_fixed_inertia_or_of_a_shape() -> None:
     assert fixed.mass < arm.most_payload(motion).mass
     tensor = [0.03, 0.02, 0.05, 0, 0, 0]
     assert arm.most_payload(motion, gyration=tensor).mass == grown.mass
-    with pytest.raises(aw.InputError, match="inertia and gyration both say"):
+    with pytest.raises(aw.InputError, match="inertia and gyration both describe"):
         arm.most_payload(motion, inertia=shape, gyration=shape)
     with pytest.raises(aw.InputError, match=r"inertia = .*: expected a 3x3 tensor"):
         arm.most_payload(motion, inertia=[1, 2, 3])
 
 
-def test_power_limits_too_where_they_are_given() -> None:
+def test_power_limits_count_too() -> None:
     arm, motion = pendulum(1e6), aw.trajectory.quintic([0, 0.6], [[-0.4], [1.3]])
     found = arm.most_payload(motion, power=80.0)
     assert (found.quantity, found.limit, found.unit) == ("power", 80.0, "W")
@@ -124,9 +124,11 @@ def test_power_limits_too_where_they_are_given() -> None:
     assert pendulum().most_payload(motion, power=1e9).quantity == "torque"
 
 
-def test_a_robot_that_is_too_weak_or_too_slow_as_it_is_is_told_where() -> None:
+def test_an_error_names_the_joint_that_is_too_weak_or_too_slow_without_payload() -> None:
     arm = aw.load("panda")
-    weak = "panda cannot follow this motion even with an empty hand: panda_joint2 needs .* N m at .* s, more than the 5 N m"
+    weak = (
+        "panda cannot follow this motion even without a payload: panda_joint2 needs .* N m at .* s, more than the 5 N m"
+    )
     with pytest.raises(aw.InfeasibleError, match=weak) as told:
         arm.with_limits(torque={"panda_joint2": 5.0}).most_payload(REACH)
     assert told.value.joint == "panda_joint2" and told.value.criterion == "torque" and told.value.used > 1
@@ -140,7 +142,7 @@ def test_a_robot_that_is_too_weak_or_too_slow_as_it_is_is_told_where() -> None:
         arm.most_payload([REACH, REACH.lasting(0.5)])
 
 
-def test_limits_that_are_missing_are_told() -> None:
+def test_joints_without_limits_are_listed() -> None:
     with pytest.raises(aw.InputError, match=r"no joint of rr has a largest torque.*give torque="):
         aw.load("rr").most_payload(aw.trajectory.quintic([0, 1], [[0, 0], [1, 1]]))
     arm = aw.load("panda").with_limits(torque={"panda_joint1": np.inf})
@@ -149,7 +151,7 @@ def test_limits_that_are_missing_are_told() -> None:
     assert math.isinf(found.by_joint[0])
 
 
-def test_where_nothing_feels_the_payload_any_can_be_held() -> None:
+def test_any_payload_is_possible_if_no_joint_feels_it() -> None:
     """A joint that turns about a vertical axis and rests feels no weight."""
     arm = replace(pendulum(), gravity=(0.0, 0.0, -G))
     found = arm.most_payload(aw.trajectory.rest([0.3], 1.0))
@@ -171,7 +173,7 @@ def test_where_nothing_feels_the_payload_any_can_be_held() -> None:
         ({"samples": 1}, "samples"),
     ],
 )
-def test_what_makes_no_sense_is_refused(options: dict, message: str) -> None:
+def test_invalid_arguments_are_errors(options: dict, message: str) -> None:
     motion = options.pop("motion", aw.trajectory.rest([0.0], 1.0))
     with pytest.raises(aw.InputError, match=message):
         pendulum().most_payload(motion, **options)

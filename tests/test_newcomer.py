@@ -210,7 +210,7 @@ def test_most_payload_on_the_command_line_is_that_of_python_and_runs_with_it() -
 
 def test_most_payload_of_a_robot_that_is_too_weak_or_has_no_limits_is_a_clear_answer() -> None:
     words = ("torques", "panda", "--most-payload", "--duration", "0.4")
-    assert "too weak: panda cannot follow this motion even with an empty hand" in run(*words, code=1)
+    assert "too weak: panda cannot follow this motion even without a payload" in run(*words, code=1)
     found = told(*words)
     assert found["most_payload"] is None and "panda cannot follow" in found["reason"]
     assert "no joint of rr has a largest torque" in run("torques", "rr", "--most-payload", code=2)

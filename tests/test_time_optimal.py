@@ -11,7 +11,7 @@ from scipy.optimize import brentq, linprog
 import armwright as aw
 from armwright.trajectory import time_optimal
 from armwright.trajectory.path_speed import SpeedBounds, fastest_speeds
-from armwright.trajectory.paths import path_grid, through
+from armwright.trajectory.paths import path_grid, spline_through
 
 
 def way_points(seed: int, count: int, n: int) -> np.ndarray:
@@ -32,7 +32,7 @@ def excess(arm: aw.Robot, motion, velocity=np.inf, torque=np.inf, acceleration=n
 
 
 def by_toppra(arm: aw.Robot, points, velocity, acceleration, torque, dry=0.0, count=1000) -> float:
-    places, rigid = through(points, arm.n, arm.name).breaks, arm.with_friction(0.0, 0.0)
+    places, rigid = spline_through(points, arm.n, arm.name).breaks, arm.with_friction(0.0, 0.0)
     toppra = pytest.importorskip("toppra", reason="toppra is not installed")
     toppra.setup_logging("ERROR")
     path = toppra.SplineInterpolator(places, points, bc_type="natural")
@@ -314,26 +314,26 @@ POINTS = [[0.0] * 6, [0.5] * 6]
 @pytest.mark.parametrize(
     ("points", "given", "said"),
     [
-        (POINTS, {"torque": 10.0}, r"joint 2 \(shoulder_lift_joint\) is too weak to creep along the path at s = .* % of the way\): that takes .* N m, it has 10 N m"),
+        (POINTS, {"torque": 10.0}, r"joint 2 \(shoulder_lift_joint\) is too weak to creep along the path at s = .* % of the path\): that takes .* N m, it has 10 N m"),
         (POINTS[:1], {}, "points has one row"),
         ([POINTS[0], POINTS[0], POINTS[1]], {}, r"points\[0\] and points\[1\] are the same point"),
         ([[0.0] * 5, [1.0] * 5], {}, r"points have shape \(2, 5\); expected \(m, 6\)"),
         (POINTS[0], {}, r"points have shape \(6,\)"),
         ([POINTS[0], [np.nan] * 6], {}, r"points\[1, 0\] = nan is not finite"),
-        (aw.trajectory.rest([0.0] * 6, 1.0), {}, "the path stays where it is"),
+        (aw.trajectory.rest([0.0] * 6, 1.0), {}, "no joint moves along the path"),
         (aw.trajectory.normal_spline([0.0] * 6, [1.0] * 6, 1.0).holding(), {}, "the path has no end"),
         (aw.trajectory.normal_spline([0.0], [1.0], 1.0), {}, "the path has 1 joints; ur5e has 6"),
         (POINTS, {"torque": np.inf}, "neither torques nor accelerations of ur5e are limited"),
         (POINTS, {"velocity": [1.0, 2.0]}, r"velocity has shape \(2,\)"),
         (POINTS, {"acceleration": np.nan}, "acceleration = nan"),
         (POINTS, {"torque": -1.0}, "torque = -1.0; expected numbers above zero"),
-        (POINTS, {"efficiency": 1.5}, "expected at most one"),
+        (POINTS, {"efficiency": 1.5}, "expected at most 1"),
         (POINTS, {"jerk": 0.0}, "jerk = 0.0; expected numbers above zero"),
-        (aw.trajectory.linear([0, 1, 2], [*POINTS, [0.0] * 6]), {"jerk": 9.0}, "jerk= needs a path that does not bend suddenly"),
+        (aw.trajectory.linear([0, 1, 2], [*POINTS, [0.0] * 6]), {"jerk": 9.0}, "jerk= needs a path of continuous curvature"),
         (POINTS, {"points": 3}, "points = 3: expected a whole number, 8 or more"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told(points, given, said) -> None:
+def test_impossible_requests_are_errors(points, given, said) -> None:
     with pytest.raises(aw.InputError, match=said):
         time_optimal(aw.load("ur5e"), points, **given)
 

@@ -464,7 +464,7 @@ def test_the_tool_stays_on_the_line(orientation: str) -> None:
     law = tr.cycloidal(0.0, 1.0, 2.0)
     arm, motion = on_the_way(law, orientation)
     t = np.linspace(0.0, 2.0, 17)
-    T, expected = arm.forward_kinematics(motion(t)[0]), motion.way(law(t)[0][:, 0])
+    T, expected = arm.forward_kinematics(motion(t)[0]), motion.path(law(t)[0][:, 0])
     np.testing.assert_allclose(T[:, :3, 3], expected[:, :3, 3], atol=2e-12)
     same = {"full": np.s_[:, :3, :3], "axis": np.s_[:, :3, 2], "free": np.s_[:, :0, :0]}[orientation]
     np.testing.assert_allclose(T[same], expected[same], atol=2e-12)
@@ -487,8 +487,8 @@ def test_the_tool_moves_as_the_law_says() -> None:
     q, qd, qdd = motion(t)
     _, sd, sdd = law(t)
     J, rate = arm.jacobian(q), arm.jacobian_derivative(q, qd)
-    close((J @ qd[..., None])[..., 0], sd * motion.way.twists(np.zeros(()))[0], 1e-11)
-    close((J @ qdd[..., None] + rate @ qd[..., None])[..., 0], sdd * motion.way.twists(np.zeros(()))[0], 1e-10)
+    close((J @ qd[..., None])[..., 0], sd * motion.path.twists(np.zeros(()))[0], 1e-11)
+    close((J @ qdd[..., None] + rate @ qd[..., None])[..., 0], sdd * motion.path.twists(np.zeros(()))[0], 1e-10)
 
 
 def test_a_line_is_exact_between_few_knots() -> None:
@@ -674,7 +674,7 @@ def singular_line(shoulder: float = 0.3, **options: int) -> tr.Trajectory:
 def test_a_stretched_arm_is_singular_wherever_the_search_for_it_ends() -> None:
     """A pose right to 1e-12 leaves the elbow open by 1e-6; by how much, the rounding of each direction decides."""
     for shoulder in np.linspace(-3.0, 3.0, 25):
-        with pytest.raises(InputError, match=r"singular posture near s = 0[.]0"):
+        with pytest.raises(InputError, match=r"the posture near s = 0[.]0"):
             singular_line(shoulder, knots=5)([0.0])
 
 
@@ -738,10 +738,10 @@ ERRORS = {
     ),
     "jump": (
         lambda: CUBIC.then(tr.rest(POINTS[-1] + [0, 0.5, 0], 1)),
-        r"joint 2 would jump from .* start where the first trajectory ends, or say allow_jump=True",
+        r"joint 2 would jump from .* start where the first trajectory ends, or pass allow_jump=True",
     ),
     "other joints": (lambda: CUBIC.then(WAVE), "cannot join 3 joints with 2; expected equal numbers of joints"),
-    "no trajectory": (lambda: CUBIC.then(3), "cannot go on with a int; expected a trajectory"),
+    "no trajectory": (lambda: CUBIC.then(3), "cannot join a int; expected a trajectory"),
     "factor": (
         lambda: CUBIC.scaled(-1),
         r"factor = -1 is not above zero; expected more than zero: 2 is half as fast; .reversed\(\) runs backwards",
@@ -799,11 +799,11 @@ ERRORS = {
     ),
     "limit of other joints": (
         lambda: tr.check_limits(WAVE, limited([None, None]), velocity=[1, 2, 3]),
-        r"velocity has shape \(3,\); expected one limit, or 2: one for each joint",
+        r"velocity has shape \(3,\); expected one for all joints, or 2: one for each",
     ),
     "negative limit": (
         lambda: tr.check_limits(WAVE, limited([None, None]), velocity=-1),
-        "velocity = -1.0 must be above zero, or inf for no limit",
+        "velocity = -1.0; expected numbers above zero, inf for no limit",
     ),
     "samples": (
         lambda: tr.check_limits(WAVE, limited([None, None]), samples=1),
@@ -819,7 +819,7 @@ ERRORS = {
     ),
     "law in metres": (
         lambda: tr.cartesian_line(*rr_line(), tr.normal_spline(0, 0.3, 1), RR_START),
-        "law goes from 0.0 to 0.3; expected from 0 to 1, the whole of the line",
+        "law goes from 0.0 to 0.3; expected from 0 to 1",
     ),
     "pose": (
         lambda: tr.cartesian_line(aw.load("rr"), np.eye(3), np.eye(4), LAW, RR_START),
@@ -831,7 +831,7 @@ ERRORS = {
     ),
     "equal blended points": (
         lambda: tr.blended([[0.0, 0.0], [0.0, 0.0]], 1.0, 1.0),
-        r"points\[0\] and points\[1\] are equal; leave one of them out",
+        r"points\[0\] and points\[1\] are equal; remove one of them",
     ),
     "one blended point": (
         lambda: tr.blended([[0.0, 0.0]], 1.0, 1.0),
@@ -866,11 +866,11 @@ ERRORS = {
     ),
     "singular": (
         lambda: singular_line()([0.0]),
-        "the tool meets a singular posture near s = 0.0, where no joint velocity moves it along its way; choose another way or another q0",
+        "the posture near s = 0.0 is singular: no joint velocity moves the tool along its path; choose another path or another q0",
     ),
     "overshoot": (
         lambda: tr.cartesian_line(*rr_line(), tr.cubic([0, 1], [0, 1], 50, 0), RR_START, "free")(0.3),
-        "the tool cannot follow its way near s = .* m or rad are missing; keep away from singular postures, or give more knots=",
+        "the tool cannot follow its path near s = .*: an error of .* m or rad remains; keep away from singular postures, or give more knots=",
     ),
     "tracing a line": (
         lambda: tr.cartesian_line(*rr_line(), LAW, RR_START, "free").trace(Graph().input("t")),

@@ -336,7 +336,7 @@ def test_it_ends_whole(arm: aw.Robot) -> None:
     assert waited(lambda: not {t for t in threading.enumerate() if t.is_alive()} - before, 20)
 
 
-def test_what_cannot_be_is_told(arm: aw.Robot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_requests_are_errors(arm: aw.Robot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=f"port {port_of(viewer)}"):
         view(arm, port=port_of(viewer), browser=False)
     for port in (0, True):

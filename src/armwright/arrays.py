@@ -43,7 +43,7 @@ def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Arr
     if kind not in "fiu":
         raise InputError(f"{name} holds {_HELD.get(kind, f'{array.dtype.name} values')}, not numbers; {wanted}")
     if not there and 0 in array.strides:  # a broadcast array may be larger than any memory
-        check_room(name, array.shape, array.dtype)
+        check_memory(name, array.shape, array.dtype)
     return array
 
 
@@ -101,7 +101,7 @@ def checked_array(
     return array
 
 
-def check_room(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+def check_memory(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     """Raise a TooLargeError for an array beyond the free memory; Linux would grant it and kill the process later."""
     size = math.prod(shape) * dtype.itemsize
     if size > MEMORY_CHECK and size > (free := _free_memory()):
@@ -200,7 +200,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
     Then every entry starts a cache line. Entries at multiples of 4 KB would evict each other from the cache; they are
     moved one line further apart.
     """
-    check_room("the result", shape, dtype)
+    check_memory("the result", shape, dtype)
     if not beside:
         return np.empty(shape, dtype)
     states, line = shape[0], _LINE // dtype.itemsize

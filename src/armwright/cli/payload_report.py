@@ -150,7 +150,7 @@ def _feasible_payload(plan: Scenario, held: Payload) -> str:
     try:
         found = plan.robot.without_payload().most_payload(plan.trajectory, held.com, gyration=shape)
     except InfeasibleError:
-        return "along this motion the robot is too weak or too slow even with an empty hand"
+        return "along this motion the robot is too weak or too slow even without a payload"
     except InputError:
         return ""
     return f"along this motion, as fast, it can hold {found.mass:.4g} kg there"

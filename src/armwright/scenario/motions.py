@@ -34,7 +34,7 @@ from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scenario.standard_motion import home
 from armwright.trajectory import TimeOptimal, Trajectory
-from armwright.trajectory.argument_checks import check_numbers
+from armwright.trajectory.argument_checks import check_scalar_joints
 
 MAX_NAMED_JOINTS = 12
 """Joints that are named where a motion is of others."""
@@ -211,7 +211,7 @@ def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = 
     for key in kind.needed:
         part.need(key)
     try:
-        check_numbers(arm, "a trajectory")
+        check_scalar_joints(arm, "a trajectory")
         motion = kind.make(part, arm, folder)
     except (InputError, UnreachableError) as error:
         part.fail("type", str(error))

@@ -27,7 +27,7 @@ from armwright.torque import Moment
 from armwright.torque.conversion import law_for
 from armwright.torque.law import torques_of
 from armwright.trajectory import Trajectory
-from armwright.trajectory.argument_checks import check_numbers
+from armwright.trajectory.argument_checks import check_scalar_joints
 from armwright.trajectory.motion_base import without_rounding
 
 QUADRATURE_POINTS = 8
@@ -48,7 +48,7 @@ def torques_along(
     """
     if not isinstance(robot, Robot) or not isinstance(trajectory, Trajectory):
         raise InputError(f"torques_along got {robot!r} and {trajectory!r}; expected a Robot and a trajectory")
-    check_numbers(robot, "a trajectory")
+    check_scalar_joints(robot, "a trajectory")
     if trajectory.n != robot.n:
         raise InputError(f"the trajectory is for {trajectory.n} joints; {robot.name} has {robot.n}")
     check_seconds("every", every)

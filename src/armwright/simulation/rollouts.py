@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
-from armwright.arrays import check_room
+from armwright.arrays import check_memory
 from armwright.backends.rollout_interface import ENDED_BY_EVENT, ROLLOUT_SCALARS, Rollout, step_options
 from armwright.draws import DrawnColumn
 from armwright.errors import SlowWarning
@@ -112,7 +112,7 @@ class Rollouts:
         self.lanes = dict(zip(ROLLOUT_SCALARS, lanes.to_array(arrays, dtype, self.padded), strict=True))
         kept = len(plan.times) if plan.keep else 2, kernel.entries, self.padded
         if arrays is np:
-            check_room("what is recorded", kept, dtype)
+            check_memory("what is recorded", kept, dtype)
         self.records = arrays.zeros(kept, dtype=dtype)
         self.records[0] = self.y
         between = plan.keep and len(plan.step_ends) > len(plan.times)

@@ -22,7 +22,7 @@ from armwright.algebra import Array
 from armwright.arrays import (
     addressable,
     check_finite,
-    check_room,
+    check_memory,
     checked_array,
     common_shape,
     has_overlap,
@@ -221,7 +221,7 @@ class Stepper:
         (q, qd, _, *held), batch = self._state_arrays({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
         q, torques = self._together(self._unit(q, batch, raises), torques)
         shares, nq, n, steps = whole_number("threads", threads, 1), self.robot.nq, self.robot.n, torques.shape[-2]
-        self._check_room("the rollout", (steps + 1, *batch, nq + n))
+        self._check_memory("the rollout", (steps + 1, *batch, nq + n))
         y = package(q).empty((steps + 1, *batch, nq + n), self.dtype)
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
         rows = y.reshape(steps + 1, math.prod(batch), nq + n)
@@ -391,14 +391,14 @@ class Stepper:
         self, kernel: Kernel, arrays: list[Array], batch: tuple[int, ...], threads: int, raises: bool
     ) -> tuple[Array, Array]:
         arrays = [self._unit(arrays[0], batch, raises), *arrays[1:]]
-        self._check_room("the result", (*batch, math.prod(kernel.shape)))
+        self._check_memory("the result", (*batch, math.prod(kernel.shape)))
         y = package(*arrays).empty((*batch, math.prod(kernel.shape)), self.dtype)
         rows, columns = y.reshape(math.prod(batch), y.shape[-1]), self._columns(arrays, batch)
         return y, self._into(rows, columns, batch, threads, raises, kernel)
 
-    def _check_room(self, name: str, shape: tuple[int, ...]) -> None:
+    def _check_memory(self, name: str, shape: tuple[int, ...]) -> None:
         if self._card is None:
-            check_room(name, shape, self.dtype)
+            check_memory(name, shape, self.dtype)
 
     def _columns(self, arrays: list[Array], batch: tuple[int, ...]) -> list[Array]:
         """Arrays (..., entries) and the plan of a step as (states, entries)."""

@@ -24,7 +24,7 @@ from armwright.sizing.criteria import Requirements
 from armwright.sizing.loads import JointLoad, loads
 from armwright.sizing.result import ActuatorSet, Sizing, actuator_set, drive_numbers
 from armwright.trajectory import Trajectory
-from armwright.trajectory.argument_checks import check_numbers
+from armwright.trajectory.argument_checks import check_scalar_joints
 
 MAX_MOTION_SAMPLES = 100_000
 
@@ -145,7 +145,7 @@ def _motions(robot: Robot, motions: Any, closed: bool = True) -> dict[str, Traje
     """Return the motions by name, checked; if not `closed`, they may start or end with a speed, as a sudden stop."""
     if not isinstance(robot, Robot):
         raise InputError(f"size got {robot!r}; expected a Robot")
-    check_numbers(robot, "sizing")
+    check_scalar_joints(robot, "sizing")
     named = motions if isinstance(motions, Mapping) else _numbered(motions)
     if not named or not all(isinstance(name, str) for name in named):
         raise InputError("size got no motions; expected at least one trajectory, or trajectories by name")

@@ -13,13 +13,13 @@ from armwright.model.unit_vectors import checked_unit_vectors
 from armwright.torque.law import Law, check_models
 from armwright.torque.prescribed import Called, Free, constant
 from armwright.trajectory import Trajectory
-from armwright.trajectory.argument_checks import check_numbers
+from armwright.trajectory.argument_checks import check_scalar_joints
 
 
 def law_for(torque: Any, robot: Description) -> Law:
     """Return None (free), numbers, a law or a Python function as a law for this robot, checked against it."""
     if isinstance(torque, Law) and torque.reference is not None:
-        check_numbers(robot, "a law that follows a trajectory")
+        check_scalar_joints(robot, "a law that follows a trajectory")
     law = as_law(torque, robot.n, robot.nq)
     check_models(law, robot)
     law.check(robot)

@@ -3,8 +3,8 @@
 motion = cubic([0, 3, 6], points)        # through via points without stopping
 q, qd, qdd = motion(t)                   # t a number or an array
 motion.then(other).lasting(10).holding() # join, stretch, rest outside the span
-time_optimal(robot, points)              # as fast as the joints can
-most_payload(robot, motion)              # the heaviest that can be held along it
+time_optimal(robot, points)              # the fastest motion within the limits
+most_payload(robot, motion)              # the largest payload that the robot can carry along it
 check_limits(motion, robot)              # false if every joint stays within its limits
 """
 

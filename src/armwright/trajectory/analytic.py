@@ -14,16 +14,16 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array, Scalar, cos, sin
 from armwright.arrays import whole_number
 from armwright.errors import InputError
-from armwright.trajectory.argument_checks import FLOAT64, ends, number, one_per_joint, positive, seconds, short
+from armwright.trajectory.argument_checks import FLOAT64, end_positions, number, one_per_joint, positive, seconds, short
 from armwright.trajectory.motion_base import OneFormula, State, Traced, numeric_trace
 
 TimeFunction: TypeAlias = Callable[[Any], Any]
 """A function of t that gives one number for each joint."""
 
 DIFFERENCE_NODES = np.arange(-4, 5)
-"""Where, in steps, a function is sampled for its derivatives: nine points, so the differences are of order eight."""
+"""Offsets, in steps, of the nine samples of differences of order eight."""
 
-STEPS_PER_SPAN = 256  # of that length make up the whole span, unless the caller knows better
+STEPS_PER_SPAN = 256  # of the default difference step
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,24 +41,24 @@ class Cycloid(OneFormula):
     def trace(self, t: Scalar) -> Traced:
         time = t - self.span[0]
         s, c = sin(time * self.frequency), cos(time * self.frequency)
-        progress, speed, growth = time - s / self.frequency, 1 - c, s * self.frequency
+        progress, speed, acceleration = time - s / self.frequency, 1 - c, s * self.frequency
         q = [first + rate * progress for first, rate in zip(self.q0, self.rate, strict=True)]
-        return q, [rate * speed for rate in self.rate], [rate * growth for rate in self.rate]
+        return q, [rate * speed for rate in self.rate], [rate * acceleration for rate in self.rate]
 
     def _at(self, t: Array) -> State:
-        """The formula; after whole periods there is no acceleration, and not the rounding of pi."""
+        """Return the formula, with an acceleration of exactly zero after whole periods."""
         q, qd, qdd = super()._at(t)
         angle = (t - self.span[0]) * self.frequency
-        whole = np.abs(np.sin(angle / 2)) <= 2 * np.finfo(FLOAT64).eps * np.abs(angle)
-        return q, qd, np.where(whole[..., np.newaxis], 0.0, qdd)
+        whole_period = np.abs(np.sin(angle / 2)) <= 2 * np.finfo(FLOAT64).eps * np.abs(angle)
+        return q, qd, np.where(whole_period[..., np.newaxis], 0.0, qdd)
 
 
 def cycloid(
     q0: ArrayLike, rate: ArrayLike, frequency: float, duration: float | None = None, start: float = 0.0
 ) -> Cycloid:
-    """q0 + A (t - sin(B t)/B) with A the `rate` and B the `frequency`, for one period 2 pi/B or a given duration.
+    """Return q0 + A (t - sin(B t)/B), A the `rate` and B the `frequency`, for a duration, by default one period 2 pi/B.
 
-    The form of Angeles, Ma and Rojas (1989), example 1. A is the mean velocity; t counts from the start.
+    This is example 1 of Angeles, Ma and Rojas (1989). A is the mean velocity; t counts from the start.
     """
     first = one_per_joint("q0", q0)
     rates = one_per_joint("rate", rate, first.size)
@@ -69,11 +69,11 @@ def cycloid(
 
 
 def cycloidal(q0: ArrayLike, q1: ArrayLike, duration: float, start: float = 0.0) -> Cycloid:
-    """q0 + (q1 - q0) (t/T - sin(2 pi t/T)/(2 pi)): from rest to rest, Mohan and Saha (2007), eq. 38.
+    """Return q0 + (q1 - q0) (t/T - sin(2 pi t/T)/(2 pi)), from rest to rest: Mohan and Saha (2007), eq. 38.
 
-    Velocity and acceleration vanish at both ends.
+    Velocity and acceleration vanish at both end_positions.
     """
-    first, last = ends(q0, q1)
+    first, last = end_positions(q0, q1)
     length = seconds(duration)
     return cycloid(first, (last - first) / length, 2 * math.pi / length, length, start)
 
@@ -120,7 +120,7 @@ class FunctionOfTime(OneFormula):
         return [self._values(f, t) for f in (self.f, *self.derivatives)]
 
     def _differences(self, t: float) -> Sequence[Array]:
-        """The function and its derivatives by differences that stay inside the span."""
+        """Return the function and its derivatives by differences of samples inside the span."""
         q = self._values(self.f, t)
         reach = DIFFERENCE_NODES[-1] * self.step
         middle = min(max(t, self.span[0] + reach), self.span[1] - reach)
@@ -154,15 +154,15 @@ def function(
     traceable: bool = False,
     step: float | None = None,
 ) -> FunctionOfTime:
-    """Any Python function of t in seconds that gives n numbers, with its first and second derivatives if you have them.
+    """Return a motion by any Python function of t in seconds that returns n numbers.
 
-    Without them they come from differences of order eight over nine samples `step` apart (a 256th of the span, unless
-    given), all inside [start, end]. For a smooth function that changes on the scale of the span, velocities are good
-    to about 12 digits and accelerations to about 10. For one that oscillates k times choose a step of about 1/(100 k)
-    of the span.
+    `derivatives` are functions of its first and second derivative. Without them, differences of order eight over nine
+    samples `step` apart (by default a 256th of the span) inside [start, end] replace them. For a smooth function that
+    changes on the scale of the span, velocities have about 12 correct digits and accelerations about 10. For one that
+    oscillates k times choose a step of about 1/(100 k) of the span.
 
-    Say traceable=True if f and its derivatives work for any scalar: made of + - * / and the functions of
-    `armwright.algebra`, without a look at the value of t.
+    Pass traceable=True if f and its derivatives use only + - * / and functions of `armwright.algebra`, and do not
+    branch on t.
     """
     begin, last = number("start", start, "seconds"), number("end", end, "seconds")
     if last <= begin:
@@ -187,17 +187,14 @@ def function(
 
 def difference_weights(x: float) -> tuple[Array, Array]:
     """Return the weights of nine samples in the first two derivatives at x steps from their middle."""
-    powers = x ** np.arange(len(DIFFERENCE_NODES))
-    k = np.arange(len(DIFFERENCE_NODES))
-    basis = _lagrange()
-    first = basis[:, 1:] @ (k[1:] * powers[:-1])
-    second = basis[:, 2:] @ (k[2:] * (k[2:] - 1) * powers[:-2])
-    return first, second
+    k, basis = np.arange(len(DIFFERENCE_NODES)), _lagrange()
+    powers = x**k
+    return basis[:, 1:] @ (k[1:] * powers[:-1]), basis[:, 2:] @ (k[2:] * (k[2:] - 1) * powers[:-2])
 
 
 @cache
 def _lagrange() -> Array:
-    """Row j: the powers of the polynomial that is 1 at node j and 0 at the others."""
+    """Return the Lagrange basis: row j is the polynomial that is 1 at node j and 0 at the others."""
     rows = []
     for node in DIFFERENCE_NODES:
         others = DIFFERENCE_NODES[node != DIFFERENCE_NODES]

@@ -16,15 +16,15 @@ from armwright.errors import InputError
 FLOAT64 = np.dtype("float64")
 
 
-def check_numbers(robot: Any, what: str) -> None:
+def check_scalar_joints(robot: Any, what: str) -> None:
     """Raise an InputError if the position of a joint is not one number."""
     for ball in getattr(robot, "balls", ()):
         joint = robot.rows[ball.joint].name.rpartition(".")[0]
         raise InputError(
             f"{what} needs joints whose positions are numbers; {joint} of {robot.name} is a {ball.kind} joint, whose "
             "position is a quaternion or an angle's cosine and sine: give torque.pd(target, ...) a position of "
-            f"{robot.nq} entries to hold, or a function (t, q, qd) -> torques, with robot.difference(q, q_d) for how "
-            "far it is"
+            f"{robot.nq} entries to hold, or a function (t, q, qd) -> torques, with robot.difference(q, q_d) for the "
+            "distance"
         )
 
 
@@ -73,8 +73,8 @@ def one_per_joint(name: str, value: ArrayLike, n: int | None = None) -> Array:
     return array
 
 
-def ends(q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
-    """The first and the last position of a motion, of the same joints."""
+def end_positions(q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
+    """Return the first and the last position of a motion, which must have the same joints."""
     first, last = one_per_joint("q0", q0), one_per_joint("q1", q1)
     if first.size != last.size:
         raise InputError(f"q0 has {first.size} joints and q1 has {last.size}; expected equal numbers of joints")
@@ -82,7 +82,7 @@ def ends(q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
 
 
 def increasing(name: str, value: ArrayLike) -> Array:
-    """At least two times, each later than the one before."""
+    """Return at least two times, each later than the one before."""
     times = numbers(name, value, "times in seconds")
     if times.ndim != 1 or times.size < 2:
         raise InputError(f"{name} has shape {times.shape}; expected a list of at least two times")
@@ -100,8 +100,8 @@ def increasing(name: str, value: ArrayLike) -> Array:
 
 
 def table(name: str, value: ArrayLike, times: Array, n: int | None = None) -> Array:
-    """One row for each time and one column for each joint; a plain list of numbers is one joint."""
-    _check_even(name, value)
+    """Return a row for each time with a column for each joint; a plain list of numbers is one joint."""
+    _check_row_lengths(name, value)
     array = numbers(name, value, "a row for each time, with one number for each joint")
     array = array[:, np.newaxis] if array.ndim == 1 else array
     if array.ndim != 2 or not array.size:
@@ -113,12 +113,9 @@ def table(name: str, value: ArrayLike, times: Array, n: int | None = None) -> Ar
     return array
 
 
-def _check_even(name: str, value: ArrayLike) -> None:
-    """Rows that are not equally long have no columns."""
+def _check_row_lengths(name: str, value: ArrayLike) -> None:
     rows = value if isinstance(value, (list, tuple)) else ()
-    lengths = [
-        len(row) if isinstance(row, (list, tuple)) or (isinstance(row, np.ndarray) and row.ndim) else 1 for row in rows
-    ]
+    lengths = [len(x) if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim) else 1 for x in rows]
     for i, length in enumerate(lengths):
         if length != lengths[0]:
             raise InputError(
@@ -127,7 +124,7 @@ def _check_even(name: str, value: ArrayLike) -> None:
 
 
 def read_only(array: Array) -> Array:
-    """A copy that nobody can change, for a frozen object."""
+    """Return a read-only copy, for frozen objects."""
     copy = np.array(array, dtype=FLOAT64)
     copy.flags.writeable = False
     return copy
@@ -139,6 +136,6 @@ def is_numeric(t: Any) -> bool:
 
 
 def short(x: float) -> str:
-    """A number for a message: exact if it is short, else its first digits."""
+    """Return a number as text for a message: exact if that is short, else rounded."""
     text = repr(float(x))
     return text if len(text) <= 12 or not math.isfinite(x) else f"{x:.9g}"

@@ -18,19 +18,24 @@ LISTED_JOINTS = 3
 """Largest number of joints without a limit that are listed by name."""
 
 
-class LimitedRobot(Protocol):
+class RobotWithJoints(Protocol):
+    """A robot with joints: a name, `prismatic`, `limits` (low, high) or None, `max_velocity` and `max_torque` each."""
+
+    @property
+    def joints(self) -> Sequence[Any]: ...
+
+
+class LimitedRobot(RobotWithJoints, Protocol):
     """The attributes of a robot that limits require."""
 
     @property
     def n(self) -> int: ...
     @property
     def name(self) -> str: ...
-    @property
-    def joints(self) -> Sequence[Any]: ...
 
 
 class JointLimits(NamedTuple):
-    """Magnitudes (n,), inf where there is none; of the efficiency of a gear one where nothing is lost."""
+    """Magnitudes (n,), inf where there is no limit; the efficiency of each gear is 1 without losses."""
 
     velocity: Array
     acceleration: Array
@@ -40,9 +45,9 @@ class JointLimits(NamedTuple):
 
 
 def limits_description(limits: JointLimits, joints: Sequence[Any]) -> str:
-    """Return which limits there are: 'torque and speed of all joints; no limit of acceleration or jerk'."""
-    there, missing = [], []
-    for word, values in (
+    """Describe the limits: 'torque and speed of all joints; no limit of acceleration or jerk'."""
+    limited, unlimited = [], []
+    for quantity, values in (
         ("torque", limits.torque),
         ("speed", limits.velocity),
         ("acceleration", limits.acceleration),
@@ -50,14 +55,14 @@ def limits_description(limits: JointLimits, joints: Sequence[Any]) -> str:
     ):
         free = [joint.name for joint, x in zip(joints, values, strict=True) if np.isinf(x)]
         if len(free) == len(joints):
-            missing.append(word)
+            unlimited.append(quantity)
         elif free:
             names = ", ".join(map(shown, free)) if len(free) <= LISTED_JOINTS else f"{len(free)} joints"
-            there.append(f"{word} of all joints but {names}")
+            limited.append(f"{quantity} of all joints but {names}")
         else:
-            there.append(f"{word} of all joints")
-    told = " and ".join(there).replace(" of all joints and ", " and ", 1) if len(there) == 2 else ", ".join(there)
-    return told + (f"; no limit of {' or '.join(missing)}" if missing else "")
+            limited.append(f"{quantity} of all joints")
+    text = " and ".join(limited).replace(" of all joints and ", " and ", 1) if len(limited) == 2 else ", ".join(limited)
+    return text + (f"; no limit of {' or '.join(unlimited)}" if unlimited else "")
 
 
 def limits_of(
@@ -68,7 +73,7 @@ def limits_of(
     jerk: ArrayLike | None,
     efficiency: ArrayLike,
 ) -> JointLimits:
-    """Return the limits given, and those of the robot where torque and velocity are not."""
+    """Return the limits; torque and velocity are by default those of the robot, the others infinite."""
     n = robot.n
     limits = JointLimits(
         limits_of_moving_joints(robot, "max_velocity") if velocity is None else magnitudes("velocity", velocity, n),
@@ -78,7 +83,7 @@ def limits_of(
         magnitudes("efficiency", efficiency, n),
     )
     if (limits.efficiency > 1).any():
-        raise InputError(f"efficiency = {limits.efficiency.tolist()}; expected at most one: what passes the gear")
+        raise InputError(f"efficiency = {limits.efficiency.tolist()}; expected at most 1")
     if not np.isfinite([limits.torque, limits.acceleration]).any():
         raise InputError(
             f"neither torques nor accelerations of {robot.name} are limited, so nothing keeps a motion from being "
@@ -89,7 +94,7 @@ def limits_of(
 
 
 def limits_of_moving_joints(robot: LimitedRobot, name: str) -> Array:
-    """Return a limit of all joints, none of which may be zero."""
+    """Return a limit of all joints, or raise an InputError if one is zero."""
     for joint in robot.joints:
         if getattr(joint, name) == 0:
             raise InputError(
@@ -100,16 +105,16 @@ def limits_of_moving_joints(robot: LimitedRobot, name: str) -> Array:
 
 
 def limits_of_robot(robot: LimitedRobot, name: str) -> Array:
-    """Return a limit of all joints as the robot has it."""
-    found = (getattr(joint, name) for joint in robot.joints)
-    return np.array([np.inf if x is None else x for x in found], FLOAT64)
+    """Return a limit of all joints of a robot, inf where it has none."""
+    return np.array([np.inf if (x := getattr(joint, name)) is None else x for joint in robot.joints], FLOAT64)
 
 
-def magnitudes(name: str, value: ArrayLike, n: int, zero: bool = False) -> Array:
-    """Return given limits, one for all joints or one for each, above zero, or `zero` as well."""
+def magnitudes(name: str, value: ArrayLike, n: int, allow_zero: bool = False) -> Array:
+    """Return limits (n,), from one for all joints or one for each; they are above zero unless `allow_zero`."""
     limits = checked_array(name, value, (), FLOAT64, "one for all joints, or one for each")
     if limits.ndim > 1 or (limits.ndim == 1 and limits.size != n):
         raise InputError(f"{name} has shape {limits.shape}; expected one for all joints, or {n}: one for each")
-    if not ((limits >= 0) if zero else (limits > 0)).all():
-        raise InputError(f"{name} = {limits.tolist()}; expected numbers {'of zero or more' if zero else 'above zero'}")
+    if not ((limits >= 0) if allow_zero else (limits > 0)).all():
+        expected = "of zero or more" if allow_zero else "above zero, inf for no limit"
+        raise InputError(f"{name} = {limits.tolist()}; expected numbers {expected}")
     return np.broadcast_to(limits, (n,))

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked_array, whole_number
+from armwright.arrays import whole_number
 from armwright.errors import InputError
 from armwright.names import shown
-from armwright.trajectory.argument_checks import FLOAT64, check_numbers
+from armwright.trajectory.argument_checks import FLOAT64, check_scalar_joints
+from armwright.trajectory.joint_limits import RobotWithJoints, magnitudes
 from armwright.trajectory.motion_base import Trajectory
 
 PLANNED_LIMIT_TOLERANCE = 1e-9  # relative: a motion planned to reach a limit exactly does not exceed it
-PEAK_REFINEMENTS = 4  # refinements of the time of a peak, each ten times finer
+PEAK_REFINEMENTS = 4  # of the time of a peak, each ten times finer
 QUANTITY_NAMES = ("position", "velocity", "acceleration")
 QUANTITY_UNITS = {False: ("rad", "rad/s", "rad/s^2"), True: ("m", "m/s", "m/s^2")}
-
-
-class RobotWithJoints(Protocol):
-    """A robot with joints: a name, `prismatic`, `limits` (low, high) or None, and `max_velocity` each."""
-
-    @property
-    def joints(self) -> Sequence[Any]: ...
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class Excess:
 
 @dataclass(frozen=True)
 class LimitReport:
-    """Every limit exceeded, none if all is well: then the report is false."""
+    """The limits that a trajectory exceeds; false if there are none."""
 
     excesses: tuple[Excess, ...]
 
@@ -90,28 +83,27 @@ def check_limits(
     acceleration: ArrayLike | None = None,
     samples: int = 1001,
 ) -> LimitReport:
-    """Which joints leave their limits, by how much and when. The report is false if none does.
+    """Return the limits that joints exceed, by how much and when; the report is false if there are none.
 
-    Limits of position are those of the robot, and of velocity too if none are given. Limits of velocity and
-    acceleration are magnitudes, one for all joints or one for each, inf where there is none. The motion is looked at in
-    `samples` equal steps and around every knot, and more closely around each peak; what happens between two samples and
-    is over before the next can be missed.
+    Limits of position are those of the robot, and by default those of velocity too. Limits of velocity and acceleration
+    are magnitudes, one for all joints or one for each, inf where there is none. The motion is sampled at `samples`
+    equal steps and around every knot, and more densely around each peak; a peak between two samples can be missed.
     """
-    check_numbers(robot, "a trajectory")
+    check_scalar_joints(robot, "a trajectory")
     n = len(robot.joints)
     if trajectory.n != n:
         raise InputError(f"the trajectory has {trajectory.n} joints and the robot {n}; expected equal numbers")
     speeds = [joint.max_velocity or math.inf for joint in robot.joints] if velocity is None else velocity
     bounds = [_positions(robot), _magnitudes("velocity", speeds, n), _magnitudes("acceleration", acceleration, n)]
-    times = _sample_times(trajectory, whole_number("samples", samples, 2))
-    found = [
+    times = sample_times(trajectory, whole_number("samples", samples, 2))
+    excesses = tuple(
         excess
         for order, values in enumerate(trajectory(times))
         for joint in range(n)
         for side in (0, 1)
         if (excess := _excess(trajectory, robot, order, joint, side, bounds[order][side, joint], times, values))
-    ]
-    return LimitReport(tuple(found))
+    )
+    return LimitReport(excesses)
 
 
 def _excess(
@@ -124,13 +116,16 @@ def _excess(
     times: Array,
     values: Array,
 ) -> Excess | None:
-    """The excess over the lower (side 0) or upper (side 1) limit of one joint, if there is one."""
+    """Return the excess over the lower (side 0) or upper (side 1) limit of one joint, or None."""
     if not math.isfinite(limit):
         return None
     sign = 1.0 if side else -1.0
     beyond = sign * (values[:, joint] - limit)
     slack = PLANNED_LIMIT_TOLERANCE * max(1.0, abs(limit)) if order == 0 else PLANNED_LIMIT_TOLERANCE * abs(limit)
-    time, value = _peak(trajectory, order, joint, sign, times, int(np.argmax(beyond)))
+    time, peak = refined_peak(
+        lambda t: sign * trajectory(t)[order][:, joint], times, int(np.argmax(beyond)), PEAK_REFINEMENTS
+    )
+    value = sign * peak
     if sign * (value - limit) <= slack:
         return None
     outside = np.append(times[beyond > slack], time)
@@ -140,38 +135,34 @@ def _excess(
     return Excess(joint, model.name, QUANTITY_NAMES[order], float(limit), value, time, begin, end, unit)
 
 
-def _peak(trajectory: Trajectory, order: int, joint: int, sign: float, times: Array, k: int) -> tuple[float, float]:
-    """When and how far a value goes around sample k, looked at more and more closely."""
+def refined_peak(values: Callable[[Array], Array], times: Array, k: int, refinements: int) -> tuple[float, float]:
+    """Return time and value of the maximum around sample k, each refinement ten times finer."""
     low, high = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)]
     best_time, best = float(times[k]), -math.inf
-    for _ in range(PEAK_REFINEMENTS):
-        near = np.append(np.linspace(low, high, 21), best_time)
-        values = sign * trajectory(near)[order][:, joint]
-        at = int(np.argmax(values))
-        best_time, best = float(near[at]), float(values[at])
+    for _ in range(refinements):
+        nodes = np.append(np.linspace(low, high, 21), best_time)
+        samples = values(nodes)
+        at = int(np.argmax(samples))
+        best_time, best = float(nodes[at]), float(samples[at])
         width = (high - low) / 20
         low, high = max(times[0], best_time - width), min(times[-1], best_time + width)
-    return best_time, sign * best
+    return best_time, best
 
 
-def _sample_times(trajectory: Trajectory, samples: int) -> Array:
-    """Equal steps, the knots, and the moments just after them, where the acceleration may have jumped."""
+def sample_times(trajectory: Trajectory, samples: int) -> Array:
+    """Return equally spaced times, the knots, and times just after them, where accelerations may have jumped."""
     knots = np.array(trajectory.knots)
     after = knots[:-1] + 1e-9 * np.diff(knots)
     return np.unique(np.concatenate([np.linspace(knots[0], knots[-1], samples), knots, after]))
 
 
 def _positions(robot: RobotWithJoints) -> Array:
-    """Lowest and highest position of every joint, shape (2, n)."""
+    """Return the lowest and highest position of every joint, shape (2, n)."""
     limits = [joint.limits if joint.limits is not None else (-math.inf, math.inf) for joint in robot.joints]
     return np.array(limits, FLOAT64).T
 
 
 def _magnitudes(name: str, value: ArrayLike | None, n: int) -> Array:
-    """Lowest and highest rate of every joint, shape (2, n)."""
-    limits = checked_array(name, math.inf if value is None else value, (), FLOAT64, "one limit, or one for each joint")
-    if limits.ndim > 1 or (limits.ndim == 1 and limits.size != n):
-        raise InputError(f"{name} has shape {limits.shape}; expected one limit, or {n}: one for each joint")
-    if not (limits > 0).all():
-        raise InputError(f"{name} = {limits.tolist()} must be above zero, or inf for no limit")
-    return np.stack([np.broadcast_to(-limits, (n,)), np.broadcast_to(limits, (n,))])
+    """Return the lowest and highest rate of every joint, shape (2, n)."""
+    limits = magnitudes(name, math.inf if value is None else value, n)
+    return np.stack([-limits, limits])

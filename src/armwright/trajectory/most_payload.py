@@ -3,10 +3,9 @@
     tau_j(t) = tau0_j(t) + m u_j(t)     the torque of joint j is a straight line in the mass m of the payload
     |tau_j| <= limit_j                  so each instant allows masses up to (limit_j - sign(u_j) tau0_j) / |u_j|
 
-tau0 is the torque of the robot without the payload, u that of one more kilogram. Both come from inverse dynamics, so
-gravity,
-inertia, friction, rotors and loops are in them. The answer is the least of these masses over all joints and instants.
-Only the instant is looked for: in equal steps, on both sides of every knot, and more closely around each least mass.
+tau0 is the torque of the robot without the payload, u that of one more kilogram. Both come from inverse dynamics, with
+gravity, inertia, friction, rotors and loops. The largest payload is the least of these masses over all joints and
+instants. Instants are sampled at equal steps and on both sides of every knot, and refined around each minimum.
 """
 
 from __future__ import annotations
@@ -24,29 +23,30 @@ from armwright.arrays import checked_array, whole_number
 from armwright.errors import InfeasibleError, InputError
 from armwright.mechanism import Mechanism
 from armwright.names import shown
-from armwright.trajectory.argument_checks import FLOAT64, check_numbers
+from armwright.trajectory.argument_checks import FLOAT64, check_scalar_joints
 from armwright.trajectory.joint_limits import LimitedRobot, limits_of_robot, magnitudes
+from armwright.trajectory.limit_checks import refined_peak, sample_times
 from armwright.trajectory.motion_base import Trajectory, without_rounding
 from armwright.trajectory.torques import torques
 
 PAYLOAD_SAMPLES = 1000
-"""Equal steps in which a motion is looked at."""
+"""Equal steps at which a motion is sampled."""
 
 MAX_PAYLOAD_SAMPLES = 1_000_000
 
 MINIMUM_REFINEMENTS = 5
-"""Times that the neighbourhood of a least mass is looked at, each ten times more closely."""
+"""Refinements of the time of a least mass, each ten times finer."""
 
 TORQUE_TOLERANCE = 1e-9
-"""Part of a limit by which it may be exceeded by rounding."""
+"""Relative excess of a limit that counts as rounding."""
 
-NO_TORQUE = 1e-12
-"""Part of the largest torque below which what a kilogram adds is rounding."""
+PAYLOAD_TORQUE_ROUNDING = 1e-12
+"""Part of the largest torque below which the torque of a kilogram is rounding."""
 
 POINT_INERTIA = np.zeros((3, 3))
 
 
-class Holder(LimitedRobot, Protocol):
+class PayloadRobot(LimitedRobot, Protocol):
     """The methods of a robot that carries a payload."""
 
     @property
@@ -57,29 +57,29 @@ class Holder(LimitedRobot, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PayloadCurve:
-    """The most payload at every time of one motion: t (k,) in seconds, masses (k, n) in kg, as each joint allows it."""
+    """The largest payload over time: t (k,) in seconds, and the masses (k, n) in kg that each joint allows."""
 
     t: Array
     masses: Array
 
     @property
     def least(self) -> Array:
-        """The most payload that all joints allow at every time, (k,), kg; inf where no joint with a limit feels it."""
+        """The largest payload that all joints allow (k,), kg; inf where no limited joint feels it."""
         return np.asarray(self.masses.min(axis=1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MostPayload:
-    """The largest payload of a robot along one or several motions, and the joint that gives out first.
+    """The largest payload of a robot along one or several motions, and the joint that reaches its limit first.
 
-    mass       kg, besides what the robot holds already; inf if no joint with a limit feels a payload
-    joint      the name of the joint that gives out first, "" if none does; `index` is its place in q, from 0
-    quantity   "torque" or "power": which of its limits is reached, `limit` in SI units, with which `unit`
-    time       seconds: when it is reached, in motion number `motion`, from 0
-    by_joint   kg (n,): what each joint alone would allow
-    curves     the most payload at every time, for each motion
+    mass       kg, in addition to the present payload; inf if no limited joint feels a payload
+    joint      the name of the joint that reaches its limit first, or ""; `index` is its place in q, from 0
+    quantity   "torque" or "power", the quantity at its `limit` in SI units, with their `unit`
+    time       seconds at which it is reached, in motion number `motion`, from 0
+    by_joint   kg (n,) that each joint alone would allow
+    curves     the largest payload over time, for each motion
     unlimited  names of joints without a limit of torque or power, which count as strong enough
-    robot      the robot that holds this payload; an error if any mass can be held
+    robot      the robot with this payload; an error if any mass is possible
     """
 
     mass: float
@@ -106,19 +106,19 @@ class MostPayload:
 
     @property
     def reason(self) -> str:
-        """Which joint gives out first, and when."""
+        """The joint that reaches its limit first, and when."""
         if not self.joint:
             return "no joint with a limit feels it"
         which = f" of motion {self.motion + 1}" if len(self.curves) > 1 else ""
-        known = f"its {self.limit:.4g} {self.unit}"
-        return f"{shown(self.joint)} gives out first: at {self.time:.4g} s{which} it needs all of {known}"
+        limit = f"{self.limit:.4g} {self.unit}"
+        return f"{shown(self.joint)} gives out first: at {self.time:.4g} s{which} it needs all of its {limit}"
 
     def __str__(self) -> str:
-        held = self.holder.payload
-        besides = f" besides the {held.mass:.4g} kg it holds" if held is not None and held.mass else ""
+        present = self.holder.payload
+        besides = f" besides the {present.mass:.4g} kg it holds" if present is not None and present.mass else ""
         mass = f"{self.mass:.4g} kg" if math.isfinite(self.mass) else "any payload"
-        place = ", ".join(f"{x:g}" for x in self.com)
-        lines = [f"{shown(self.holder.name)} can hold {mass} at ({place}) m of its tool{besides}; {self.reason}"]
+        com = ", ".join(f"{x:g}" for x in self.com)
+        lines = [f"{shown(self.holder.name)} can hold {mass} at ({com}) m of its tool{besides}; {self.reason}"]
         if self.unlimited:
             lines.append(f"without a limit, so taken as strong enough: {', '.join(map(shown, self.unlimited))}")
         return "\n".join(lines)
@@ -134,65 +134,59 @@ class _Limits(NamedTuple):
     velocity: Array
 
 
-class _Line(NamedTuple):
-    """Torques of the robot without the payload, of one more kilogram, the largest ones, and speeds, (k, n) each."""
+class _JointTorques(NamedTuple):
+    """Torques without the payload and per kilogram of it, largest allowed torques, and speeds, (k, n) each."""
 
-    own: Array
-    each: Array
-    most: Array
+    bare: Array
+    per_kilogram: Array
+    limit: Array
     qd: Array
 
     @property
     def masses(self) -> Array:
         """The masses (k, n) that each joint allows."""
-        felt = np.abs(self.each) > NO_TORQUE * max(float(np.abs(self.own).max()), float(np.abs(self.each).max()))
-        room = self.most - np.sign(self.each) * self.own
-        found = np.divide(room, np.abs(self.each), out=np.full_like(room, np.inf), where=felt & np.isfinite(room))
-        return np.asarray(np.maximum(found, 0.0))
+        slope = np.abs(self.per_kilogram)
+        affected = slope > PAYLOAD_TORQUE_ROUNDING * max(float(np.abs(self.bare).max()), float(slope.max()))
+        margin = self.limit - np.sign(self.per_kilogram) * self.bare
+        masses = np.divide(margin, slope, out=np.full_like(margin, np.inf), where=affected & np.isfinite(margin))
+        return np.asarray(np.maximum(masses, 0.0))
 
 
-class _Robots(NamedTuple):
-    """A robot without the payload, and with one more kilogram; `turning`: at a point, and of fixed inertia."""
+class _Mechanisms(NamedTuple):
+    """A robot without the payload, with one more kilogram, and, for a fixed inertia, with a point mass and a body."""
 
-    own: Mechanism
+    bare: Mechanism
     heavier: Mechanism
-    turning: tuple[Mechanism, Mechanism] | None
+    point_and_body: tuple[Mechanism, Mechanism] | None
 
 
-class _Case:
-    """A robot, what a kilogram more of payload changes of it, and its limits, along one motion."""
+class _PayloadMotion:
+    """The torques of a robot along one motion, as functions of the mass of its payload."""
 
-    def __init__(self, robots: _Robots, limits: _Limits, motion: Trajectory) -> None:
-        self.robots, self.limits, self.motion = robots, limits, motion
+    def __init__(self, mechanisms: _Mechanisms, limits: _Limits, motion: Trajectory) -> None:
+        self.mechanisms, self.limits, self.motion = mechanisms, limits, motion
         self.fastest = float(np.abs(motion(np.linspace(motion.start, motion.end, PAYLOAD_SAMPLES))[1]).max())
 
-    def at(self, t: Array) -> _Line:
+    def torques_at(self, t: Array) -> _JointTorques:
         q, qd, qdd = self.motion(t)
         qd = without_rounding(qd, self.fastest)
-        own, heavier = (torques(x, q, qd, qdd).T for x in self.robots[:2])
-        each = heavier - own
-        if self.robots.turning is not None:
-            point, body = (torques(x, q, qd, qdd).T for x in self.robots.turning)
-            own = own + (body - point)
+        bare, heavier = (torques(x, q, qd, qdd).T for x in self.mechanisms[:2])
+        per_kilogram = heavier - bare
+        if self.mechanisms.point_and_body is not None:
+            point, body = (torques(x, q, qd, qdd).T for x in self.mechanisms.point_and_body)
+            bare = bare + (body - point)
         speed = np.abs(qd)
         by_power = np.divide(self.limits.power, speed, out=np.full_like(speed, np.inf), where=speed > 0)
-        return _Line(own, each, np.minimum(self.limits.torque, by_power), qd)
+        return _JointTorques(bare, per_kilogram, np.minimum(self.limits.torque, by_power), qd)
 
-    def nearer(self, joint: int, times: Array, k: int) -> tuple[float, float]:
-        """The least mass of a joint around sample k, and its time."""
-        low, high, best_time, best = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)], float(times[k]), math.inf
-        for _ in range(MINIMUM_REFINEMENTS):
-            near = np.append(np.linspace(low, high, 21), best_time)
-            masses = self.at(near).masses[:, joint]
-            at = int(np.argmin(masses))
-            best_time, best = float(near[at]), float(masses[at])
-            width = (high - low) / 20
-            low, high = max(times[0], best_time - width), min(times[-1], best_time + width)
-        return best_time, best
+    def least_mass(self, joint: int, times: Array, k: int) -> tuple[float, float]:
+        """Return time and value of the least mass of a joint around sample k."""
+        time, peak = refined_peak(lambda t: -self.torques_at(t).masses[:, joint], times, k, MINIMUM_REFINEMENTS)
+        return time, -peak
 
 
 def most_payload(
-    robot: Holder,
+    robot: PayloadRobot,
     motions: Trajectory | Iterable[Trajectory],
     com: ArrayLike = (0.0, 0.0, 0.0),
     inertia: ArrayLike | None = None,
@@ -204,41 +198,31 @@ def most_payload(
 ) -> MostPayload:
     """Return the largest payload with which all joints stay within their limits along one motion or several.
 
-    com        its centre of mass in the tool frame, metres
-    inertia    its tensor about that centre, kg m^2, for any mass; by default a point
-    gyration   its tensor per kilogram, m^2, in place of `inertia`: that of a body of this shape, however heavy
-    torque     limits at the joints, magnitudes, one for all or one for each, inf for none; by default the robot's own
-    power      likewise, watts; by default there are none
-    velocity   likewise; by default the robot's own
-    samples    equal steps at which each motion is evaluated, besides both sides of its knots
-
-    The robot keeps its present payload. If it is too weak or too slow even for that, an `InfeasibleError` names the
-    joint; a robot without limits of torque and power raises an `InputError`.
+    The arguments and errors are those of `Robot.most_payload`. Limits are magnitudes at the joints, one for all or one
+    for each, inf for none; by default there are none of power.
     """
     if not callable(getattr(robot, "with_payload", None)):
         raise InputError(f"most_payload got {robot!r}; expected a robot, such as aw.load('panda')")
-    check_numbers(robot, "a trajectory")
-    listed = _motions(robot, motions)
-    limits = _limits(robot, torque, power, velocity)
-    steps = whole_number("samples", samples, 2)
-    if steps > MAX_PAYLOAD_SAMPLES:
-        raise InputError(f"samples = {steps}: expected at most {MAX_PAYLOAD_SAMPLES}")
+    check_scalar_joints(robot, "a trajectory")
+    listed, limits = _motions(robot, motions), _limits(robot, torque, power, velocity)
+    if whole_number("samples", samples, 2) > MAX_PAYLOAD_SAMPLES:
+        raise InputError(f"samples = {samples}: expected at most {MAX_PAYLOAD_SAMPLES}")
     centre = checked_array("com", com, (3,), FLOAT64, "x, y and z in the tool frame, metres")
     if inertia is not None and gyration is not None:
-        raise InputError("inertia and gyration both say how the payload turns; give one of them")
+        raise InputError("inertia and gyration both describe the inertia of the payload; give one of them")
     fixed, shape = (_tensor(name, x) for name, x in (("inertia", inertia), ("gyration", gyration)))
-    robots = _robots(robot, centre, fixed, shape)
-    curves, least = [], []
+    mechanisms = _mechanisms(robot, centre, fixed, shape)
+    curves, minima = [], []
     for k, motion in enumerate(listed):
-        case, times = _Case(robots, limits, motion), _times(motion, steps)
-        line = case.at(times)
-        _check_as_it_is(robot, line, limits, times, k if len(listed) > 1 else None)
-        masses = line.masses
+        payload_motion, times = _PayloadMotion(mechanisms, limits, motion), sample_times(motion, samples + 1)
+        sampled = payload_motion.torques_at(times)
+        _check_without_payload(robot, sampled, limits, times, k if len(listed) > 1 else None)
+        masses = sampled.masses
         curves.append(PayloadCurve(times, masses))
-        least.append([case.nearer(j, times, int(i)) for j, i in enumerate(masses.argmin(axis=0))])
-    found = np.array(least)  # motions, joints, (time, mass)
-    k, j = (int(i) for i in np.unravel_index(np.argmin(found[..., 1]), found.shape[:2]))
-    time, mass = (float(x) for x in found[k, j])
+        minima.append([payload_motion.least_mass(j, times, int(i)) for j, i in enumerate(masses.argmin(axis=0))])
+    least = np.array(minima)  # motions, joints, (time, mass)
+    k, j = (int(i) for i in np.unravel_index(np.argmin(least[..., 1]), least.shape[:2]))
+    time, mass = (float(x) for x in least[k, j])
     limited = math.isfinite(mass)
     quantity, limit, unit = _reached(robot, limits, j, listed[k], time) if limited else ("", math.inf, "")
     return MostPayload(
@@ -250,7 +234,7 @@ def most_payload(
         unit=unit,
         time=time if limited else math.nan,
         motion=k,
-        by_joint=found[..., 1].min(axis=0),
+        by_joint=least[..., 1].min(axis=0),
         curves=tuple(curves),
         unlimited=tuple(
             joint.name for joint, x in zip(robot.joints, np.minimum(limits.torque, limits.power), strict=True)
@@ -263,14 +247,14 @@ def most_payload(
     )  # fmt: skip
 
 
-def _robots(robot: Holder, centre: Array, fixed: Array, shape: Array) -> _Robots:
-    """The mechanisms whose differences say what a payload adds to each torque."""
+def _mechanisms(robot: PayloadRobot, centre: Array, fixed: Array, shape: Array) -> _Mechanisms:
+    """Return the mechanisms whose differences are the torques of a payload."""
     point, heavier = (robot.with_payload(1.0, centre, x, beside=True).mechanism() for x in (POINT_INERTIA, shape))
     body = robot.with_payload(1.0, centre, fixed, beside=True).mechanism() if fixed.any() else None
-    return _Robots(robot.mechanism(), heavier, None if body is None else (point, body))
+    return _Mechanisms(robot.mechanism(), heavier, None if body is None else (point, body))
 
 
-def _motions(robot: Holder, motions: Any) -> list[Trajectory]:
+def _motions(robot: PayloadRobot, motions: Any) -> list[Trajectory]:
     listed = [motions] if isinstance(motions, Trajectory) or not isinstance(motions, Iterable) else list(motions)
     if not listed:
         raise InputError("most_payload got no motions; expected a trajectory, or several")
@@ -278,17 +262,18 @@ def _motions(robot: Holder, motions: Any) -> list[Trajectory]:
         if not isinstance(motion, Trajectory) or motion.n != robot.n:
             raise InputError(f"most_payload got the motion {motion!r}; expected a trajectory of {robot.n} joints")
         if not np.isfinite([motion.start, motion.end]).all():
-            raise InputError("the motion holds its ends for ever; give it as it was before .holding()")
+            raise InputError("the motion holds its ends for ever; pass the motion before .holding()")
     return listed
 
 
-def _limits(robot: Holder, torque: ArrayLike | None, power: ArrayLike | None, velocity: ArrayLike | None) -> _Limits:
+def _limits(robot: Any, torque: ArrayLike | None, power: ArrayLike | None, velocity: ArrayLike | None) -> _Limits:
+    def limit(name: str, value: ArrayLike) -> Array:
+        return magnitudes(name, value, robot.n, allow_zero=True)
+
     limits = _Limits(
-        limits_of_robot(robot, "max_torque") if torque is None else magnitudes("torque", torque, robot.n, zero=True),
-        magnitudes("power", np.inf if power is None else power, robot.n, zero=True),
-        limits_of_robot(robot, "max_velocity")
-        if velocity is None
-        else magnitudes("velocity", velocity, robot.n, zero=True),
+        limits_of_robot(robot, "max_torque") if torque is None else limit("torque", torque),
+        limit("power", np.inf if power is None else power),
+        limits_of_robot(robot, "max_velocity") if velocity is None else limit("velocity", velocity),
     )
     if not np.isfinite([limits.torque, limits.power]).any():
         raise InputError(
@@ -299,57 +284,51 @@ def _limits(robot: Holder, torque: ArrayLike | None, power: ArrayLike | None, ve
 
 
 def _tensor(name: str, value: ArrayLike | None) -> Array:
-    """A 3x3 tensor, also from xx, yy, zz, xy, xz, yz."""
+    """Return a 3x3 tensor, also from xx, yy, zz, xy, xz, yz; zero for None."""
     if value is None:
         return POINT_INERTIA
-    given = np.asarray(value, dtype=float) if np.shape(value) in ((6,), (3, 3)) else None
-    if given is None or not np.isfinite(given).all():
+    array = np.asarray(value, dtype=float) if np.shape(value) in ((6,), (3, 3)) else None
+    if array is None or not np.isfinite(array).all():
         raise InputError(f"{name} = {value!r}: expected a 3x3 tensor, or its xx, yy, zz, xy, xz, yz")
-    if given.ndim == 1:
-        xx, yy, zz, xy, xz, yz = given
-        given = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return given
+    if array.ndim == 1:
+        xx, yy, zz, xy, xz, yz = array
+        array = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return array
 
 
-def _times(motion: Trajectory, samples: int) -> Array:
-    """Equal steps, the knots, and the moments just after them, where accelerations may jump."""
-    knots = np.array(motion.knots)
-    after = knots[:-1] + 1e-9 * np.diff(knots)
-    return np.unique(np.concatenate([np.linspace(knots[0], knots[-1], samples + 1), knots, after]))
-
-
-def _check_as_it_is(robot: Holder, line: _Line, limits: _Limits, times: Array, motion: int | None) -> None:
-    """That the robot can follow the motion without a payload."""
-    held = robot.payload
-    how = f"with the {held.mass:.4g} kg it holds" if held is not None and held.mass else "with an empty hand"
+def _check_without_payload(
+    robot: PayloadRobot, sampled: _JointTorques, limits: _Limits, times: Array, motion: int | None
+) -> None:
+    """Raise an InfeasibleError if the robot cannot follow the motion with its present payload."""
+    present = robot.payload
+    how = f"with the {present.mass:.4g} kg it holds" if present is not None and present.mass else "without a payload"
     which = "" if motion is None else f" of motion {motion + 1}"
-    rounding = TORQUE_TOLERANCE * float(np.abs(line.own).max())
+    rounding = TORQUE_TOLERANCE * float(np.abs(sampled.bare).max())
     needed = (
-        ("torque", line.own, line.most, rounding, ("N m", "N")),
-        ("speed", line.qd, np.broadcast_to(limits.velocity, line.qd.shape), 0.0, ("rad/s", "m/s")),
+        ("torque", sampled.bare, sampled.limit, rounding, ("N m", "N")),
+        ("speed", sampled.qd, np.broadcast_to(limits.velocity, sampled.qd.shape), 0.0, ("rad/s", "m/s")),
     )
-    for quantity, value, most, slack, units in needed:
-        least = np.where(most == 0, slack, most)
-        used = np.divide(np.abs(value), least, out=np.zeros_like(value), where=np.isfinite(least) & (least > 0))
+    for quantity, value, limit, slack, units in needed:
+        allowed = np.where(limit == 0, slack, limit)
+        used = np.divide(np.abs(value), allowed, out=np.zeros_like(value), where=np.isfinite(allowed) & (allowed > 0))
         k, j = (int(i) for i in np.unravel_index(np.argmax(used), used.shape))
         if used[k, j] <= 1 + TORQUE_TOLERANCE:
             continue
         joint = robot.joints[j]
-        has = f"{most[k, j]:.4g} {units[bool(joint.prismatic)]}"
-        why = "" if quantity == "speed" or most[k, j] == limits.torque[j] else " that its power allows"
+        unit = units[bool(joint.prismatic)]
+        why = " it has" if quantity == "speed" or limit[k, j] == limits.torque[j] else " that its power allows"
         raise InfeasibleError(
             f"{robot.name} cannot follow this motion even {how}: {shown(joint.name)} needs "
-            f"{abs(value[k, j]):.4g} {units[bool(joint.prismatic)]} at {times[k]:.4g} s{which}, more than the {has}"
-            f"{why or ' it has'}; choose a slower motion (motion.scaled(2), on the command line --duration), another "
-            "path or a stronger robot",
+            f"{abs(value[k, j]):.4g} {unit} at {times[k]:.4g} s{which}, more than the {limit[k, j]:.4g} {unit}{why}; "
+            "choose a slower motion (motion.scaled(2), on the command line --duration), another path or another robot",
             joint.name,
             quantity,
             float(used[k, j]),
         )
 
 
-def _reached(robot: Holder, limits: _Limits, j: int, motion: Trajectory, time: float) -> tuple[str, float, str]:
-    """Which limit of a joint is reached at a time."""
+def _reached(robot: PayloadRobot, limits: _Limits, j: int, motion: Trajectory, time: float) -> tuple[str, float, str]:
+    """Return the quantity, the value and the unit of the limit that a joint reaches at a time."""
     speed = abs(float(motion(time)[1][j]))
     if speed * limits.torque[j] > limits.power[j]:
         return "power", float(limits.power[j]), "W"

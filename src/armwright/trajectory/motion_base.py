@@ -1,8 +1,8 @@
 """Trajectories: position, velocity and acceleration of every joint at any time of a span.
 
-A trajectory is known by three things: the number of joints `n`, the `knots` at which one formula gives way to the
-next (the first is its start, the last its end), and `trace(t)`, the formulas themselves over any scalar. Shifting,
-stretching, reversing and joining give new trajectories and leave the old ones as they are.
+A trajectory consists of the number of joints `n`, the `knots` at which its formula changes (the first is its start, the
+last its end), and `trace(t)`, the formulas over any scalar. Shifting, stretching, reversing and joining return new
+trajectories.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar
-from armwright.arrays import check_room, stacked
+from armwright.arrays import check_memory, stacked
 from armwright.errors import InputError
 from armwright.presentation import present
 from armwright.trajectory.argument_checks import FLOAT64, is_numeric, number, numbers, positive, seconds, short
@@ -30,7 +30,7 @@ Traced: TypeAlias = tuple[list[Scalar], list[Scalar], list[Scalar]]
 """q, qd and qdd, each a list of n scalars."""
 
 MAX_COMPILED_PIECES = 32
-"""Largest number of pieces of a compiled trajectory; code for more would mostly search for the piece."""
+"""Largest number of pieces of a compiled trajectory; code for more would mostly select the piece."""
 
 TIME_TOLERANCE = 1e-9  # seconds by which t may lie outside the span and still mean its end
 JOIN_TOLERANCE = 1e-9  # radians or metres by which a part may miss the end of the part before
@@ -48,14 +48,14 @@ class Trajectory(ABC):
     @property
     @abstractmethod
     def knots(self) -> Sequence[float]:
-        """The times at which one formula gives way to the next, from start to end."""
+        """The times at which the formula changes, from start to end."""
 
     @abstractmethod
     def trace(self, t: Scalar) -> Traced:
-        """q, qd and qdd as lists of n scalars, for any scalar t: a number, an array, a traced expression.
+        """Return q, qd and qdd as lists of n scalars, for any scalar t: a number, an array, a traced expression.
 
-        t is taken to lie inside the span: outside it the formulas go on, or there is an InputError. A scalar that
-        does not depend on t may be a plain number.
+        t must lie inside the span: outside, formulas extrapolate or raise an InputError. A scalar that does not depend
+        on t may be a plain number.
         """
 
     @property
@@ -76,9 +76,9 @@ class Trajectory(ABC):
         return len(self.knots) <= MAX_COMPILED_PIECES + 1
 
     def __call__(self, t: ArrayLike) -> State:
-        """q, qd and qdd at t, each of shape t.shape + (n,). At a knot, the values are those just before it."""
+        """Return q, qd and qdd at t, each of shape t.shape + (n,); at a knot those just before it."""
         times = numbers("t", t, "a time in seconds, or an array of them")
-        check_room("q, qd, qdd", (3, *times.shape, self.n), FLOAT64)
+        check_memory("q, qd, qdd", (3, *times.shape, self.n), FLOAT64)
         if self.start == -math.inf and self.end == math.inf:
             return self._at(times)
         slack = TIME_TOLERANCE + 1e-15 * max(abs(self.start), abs(self.end))
@@ -96,11 +96,11 @@ class Trajectory(ABC):
         return f"<{type(self).__name__} of {joints} from {short(self.knots[0])} to {short(self.knots[-1])} s>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: what every joint does, found at a thousand times, and its positions as curves."""
+        """Return the range of every joint and the curves of positions as HTML, for notebooks."""
         return str(present("trajectory_cell", self))
 
     def _at(self, t: Array) -> State:
-        """The values at times known to lie inside the span."""
+        """Return the values at times inside the span."""
         q, qd, qdd = (stacked(values, t.shape, FLOAT64) for values in self.trace(t))
         return q, qd, qdd
 
@@ -108,34 +108,34 @@ class Trajectory(ABC):
         return RetimedTrajectory(self, start, rate)
 
     def shifted(self, by: float) -> Trajectory:
-        """The same motion, `by` seconds later."""
+        """Return the same motion, `by` seconds later."""
         return self._retimed(self.knots[0] + number("by", by, "seconds"), 1.0)
 
     def scaled(self, factor: float) -> Trajectory:
-        """The same path from the same start in `factor` times the time: 2 is half as fast."""
+        """Return the same path from the same start in `factor` times the time: 2 is half as fast."""
         times = positive("factor", factor, "more than zero: 2 is half as fast; .reversed() runs backwards")
         return self._retimed(self.knots[0], 1 / times)
 
     def lasting(self, duration: float) -> Trajectory:
-        """The same path from the same start, stretched or shortened to last `duration` seconds."""
+        """Return the same path from the same start, stretched or shortened to last `duration` seconds."""
         return self._retimed(self.knots[0], (self.knots[-1] - self.knots[0]) / seconds(duration))
 
     def reversed(self) -> Trajectory:
-        """The same path in the same span of time, from its end to its start."""
+        """Return the same path in the same span of time, from its end to its start."""
         return self._retimed(self.knots[0], -1.0)
 
     def holding(self) -> Trajectory:
-        """The same motion, at rest in its first position before its span and in its last position after it.
+        """Return the same motion, at rest in its first position before its span and in its last position after it.
 
-        It is defined for all times, so it starts at -inf and ends at inf; its knots still say when it moves.
+        It starts at -inf and ends at inf; its knots are still those of the motion.
         """
         return HoldingTrajectory(self)
 
     def then(self, other: Trajectory, allow_jump: bool = False) -> Trajectory:
-        """This motion, and after it `other`, moved in time to start where this one ends.
+        """Return this motion followed by `other`, shifted in time to start where this one ends.
 
-        The position must go on where it was, unless `allow_jump`. Velocities may jump: to avoid it, join motions
-        that end and start alike. What comes of a motion that holds its ends also holds its ends.
+        Positions must be continuous, unless `allow_jump`. Velocities may jump: to avoid it, join motions that end and
+        start alike. If either motion holds its ends, the result does too.
         """
         if isinstance(other, HoldingTrajectory):
             return self.then(other.of, allow_jump).holding()
@@ -143,7 +143,7 @@ class Trajectory(ABC):
 
 
 def select_formula(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
-    """`positive` where the condition is above zero, `otherwise` where it is not, for any scalar."""
+    """Return `positive` where the condition is above zero, `otherwise` where it is not, for any scalar."""
     if hasattr(condition, "select"):
         return condition.select(positive, otherwise)
     if isinstance(condition, np.ndarray):  # plain numbers must not widen an array of float32
@@ -152,12 +152,12 @@ def select_formula(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Sc
 
 
 def without_rounding(qd: Array, fastest: Array | float) -> Array:
-    """Speeds that are only rounding beside the fastest are rest: dry friction would take the sign of an error."""
+    """Return speeds with rounding errors set to zero, so that dry friction does not take their sign."""
     return np.where(np.abs(qd) > REST_TOLERANCE * fastest, qd, 0.0)
 
 
 def numeric_trace(trajectory: Trajectory, t: Scalar, remedy: str = "use sampled(trajectory)") -> Traced:
-    """`trace` of a trajectory that can only be evaluated in float64: for numbers and arrays of them."""
+    """Return `trace` for a trajectory that can only be evaluated in float64, at numbers and arrays of them."""
     if not is_numeric(t):
         raise InputError(f"{trajectory!r} cannot be traced: t is a {type(t).__name__}, expected numbers; {remedy}")
     kind = t.dtype if isinstance(t, (np.generic, np.ndarray)) and t.dtype.kind == "f" else FLOAT64
@@ -166,15 +166,15 @@ def numeric_trace(trajectory: Trajectory, t: Scalar, remedy: str = "use sampled(
 
 
 class PathMotion(Trajectory):
-    """A path and the `law` by which a motion goes along it: how far it is at any time; in numbers alone."""
+    """A motion along a path, whose `law` is the progress s over time; it cannot be traced."""
 
     law: Trajectory
     instead: ClassVar[str]
-    """What can be done where it would have to be traced."""
+    """The advice of the error for tracing it."""
 
     @abstractmethod
     def along(self, s: Array) -> State:
-        """q, q' and q'' at s."""
+        """Return q, q' and q'' at s."""
 
     @property
     def knots(self) -> Sequence[float]:
@@ -189,8 +189,8 @@ class PathMotion(Trajectory):
 
     def _at(self, t: Array) -> State:
         s, sd, sdd = self.law._at(t)
-        q, first, second = self.along(s[..., 0])
-        return q, first * sd, second * sd**2 + first * sdd
+        q, dq_ds, d2q_ds2 = self.along(s[..., 0])
+        return q, dq_ds * sd, d2q_ds2 * sd**2 + dq_ds * sdd
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,7 +206,7 @@ class OneFormula(Trajectory):
 
 @dataclass(frozen=True, repr=False)
 class DerivedTrajectory(Trajectory):
-    """A trajectory made of another one."""
+    """A trajectory derived from another one."""
 
     of: Trajectory
 
@@ -242,7 +242,7 @@ class RetimedTrajectory(DerivedTrajectory):
         return q, [v * self.rate for v in qd], [a * (self.rate * self.rate) for a in qdd]
 
     def _inner(self, t: Scalar) -> Scalar:
-        """The time of the other trajectory."""
+        """Return the time of the other trajectory."""
         return (t - self.at) * self.rate + self.origin
 
     def _at(self, t: Array) -> State:
@@ -257,7 +257,7 @@ class RetimedTrajectory(DerivedTrajectory):
 
 @dataclass(frozen=True, repr=False)
 class HoldingTrajectory(DerivedTrajectory):
-    """Another trajectory, at rest in its end positions outside its span, where no time is refused."""
+    """Another trajectory, at rest in its end positions outside its span; defined at all times."""
 
     @property
     def knots(self) -> Sequence[float]:
@@ -312,7 +312,7 @@ class JoinedTrajectory(Trajectory):
         return super().traceable and all(part.traceable for part in self.parts)
 
     def trace(self, t: Scalar) -> Traced:
-        if is_numeric(t):  # only the part of t has to know t
+        if is_numeric(t):  # each part is evaluated in its own span
             return numeric_trace(self, t)
         q, qd, qdd = self.parts[0].trace(t)
         for part in self.parts[1:]:
@@ -333,9 +333,9 @@ class JoinedTrajectory(Trajectory):
 
 
 def joined(first: Trajectory, second: Trajectory, allow_jump: bool) -> Trajectory:
-    """`first`, then `second`, checked to go on where the first ends."""
+    """Return `first`, then `second`, which must start where the first ends."""
     if not isinstance(second, Trajectory):
-        raise InputError(f"cannot go on with a {type(second).__name__}; expected a trajectory")
+        raise InputError(f"cannot join a {type(second).__name__}; expected a trajectory")
     if first.n != second.n:
         raise InputError(f"cannot join {first.n} joints with {second.n}; expected equal numbers of joints")
     if not allow_jump:
@@ -350,5 +350,5 @@ def _check_jump(before: Array, after: Array) -> None:
     if jumps[joint] > JOIN_TOLERANCE * max(1.0, abs(before[joint])):
         raise InputError(
             f"joint {joint + 1} would jump from {short(before[joint])} to {short(after[joint])}; "
-            "start where the first trajectory ends, or say allow_jump=True"
+            "start where the first trajectory ends, or pass allow_jump=True"
         )

@@ -15,7 +15,7 @@ from armwright.algebra import Array, Scalar
 from armwright.errors import InputError
 from armwright.trajectory.argument_checks import (
     FLOAT64,
-    ends,
+    end_positions,
     increasing,
     number,
     numbers,
@@ -30,9 +30,8 @@ from armwright.trajectory.motion_base import State, Traced, Trajectory
 NORMAL_COEFFICIENTS = (0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0)
 """35 x^4 - 84 x^5 + 70 x^6 - 20 x^7: from 0 to 1 with no velocity, acceleration or jerk at either end."""
 
-
 CANCELLATION_TOLERANCE = 8 * float(np.finfo(FLOAT64).eps)
-"""What is left of terms that cancel is rounding below this part of them."""
+"""Relative size below which the sum of terms that cancel is rounding."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -62,8 +61,7 @@ class PiecewisePolynomial(Trajectory):
         return tuple(self.breaks.tolist())
 
     def trace(self, t: Scalar) -> Traced:
-        find = self._selected if hasattr(t, "select") else self._piece
-        origin, joints = find(t)
+        origin, joints = self._selected(t) if hasattr(t, "select") else self._piece(t)
         q, qd, qdd = zip(*(horner(powers, t - origin) for powers in joints), strict=True)
         return list(q), list(qd), list(qdd)
 
@@ -78,9 +76,9 @@ class PiecewisePolynomial(Trajectory):
         return self.knots[piece], self.coefficients[piece].tolist()
 
     def _selected(self, t: Scalar, first: int = 0, last: int | None = None) -> tuple[Scalar, list[list[Scalar]]]:
-        """The same for a traced t, whose piece is one of [first, last).
+        """Return the same for a traced t, whose piece is one of [first, last).
 
-        Choosing coefficients and then evaluating one polynomial is cheaper than evaluating all of them.
+        Selecting coefficients and evaluating one polynomial is cheaper than evaluating all of them.
         """
         last = len(self.coefficients) if last is None else last
         if last - first == 1:
@@ -92,7 +90,7 @@ class PiecewisePolynomial(Trajectory):
         return past.select(late, early), joints
 
     def _at(self, t: Array) -> State:
-        """The formulas; where a piece ends at rest, its rates are zero and not the rounding of large terms."""
+        """Return the formulas; rates at the end of a piece are exactly zero where they are only rounding."""
         q, *rates = super()._at(t)
         piece = np.searchsorted(self.breaks[1:-1], t, side="left")
         ends = (t == self.breaks[1:][piece])[..., np.newaxis]
@@ -101,19 +99,18 @@ class PiecewisePolynomial(Trajectory):
 
     @cached_property
     def _rests(self) -> tuple[Array, Array]:
-        """Which joints have no speed, and which no acceleration, at the end of each piece: no more than rounding."""
+        """The joints whose speed, and those whose acceleration, is only rounding at the end of each piece."""
         h = np.diff(self.breaks)[:, np.newaxis]
         terms = self.coefficients * h[..., np.newaxis] ** np.arange(self.coefficients.shape[2])
-        _, *left = horner(list(np.moveaxis(terms, -1, 0)), 1.0)
-        _, *whole = horner(list(np.moveaxis(np.abs(terms), -1, 0)), 1.0)
-        speed, growth = (
-            np.abs(x) <= np.full_like(h, CANCELLATION_TOLERANCE) * y for x, y in zip(left, whole, strict=True)
-        )
-        return speed, growth
+        _, *rates = horner(list(np.moveaxis(terms, -1, 0)), 1.0)
+        _, *sizes = horner(list(np.moveaxis(np.abs(terms), -1, 0)), 1.0)
+        tolerance = np.full_like(h, CANCELLATION_TOLERANCE)
+        speed, acceleration = (np.abs(x) <= tolerance * y for x, y in zip(rates, sizes, strict=True))
+        return speed, acceleration
 
 
 def horner(powers: Sequence[Scalar], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """A polynomial and its first two derivatives, by Horner's rule applied to itself."""
+    """Return a polynomial and its first two derivatives, by repeated Horner's rule."""
     value, slope, half = 0, 0, 0
     for power in reversed(powers):
         half = half * x + slope
@@ -123,14 +120,14 @@ def horner(powers: Sequence[Scalar], x: Scalar) -> tuple[Scalar, Scalar, Scalar]
 
 
 def rest(q: ArrayLike, duration: float, start: float = 0.0) -> PiecewisePolynomial:
-    """Stand still at q."""
+    """Return a motion that rests at q."""
     position = one_per_joint("q", q)
     begin, length = number("start", start, "seconds"), seconds(duration)
     return PiecewisePolynomial(np.array([begin, begin + length]), position[np.newaxis, :, np.newaxis])
 
 
 def linear(times: ArrayLike, points: ArrayLike) -> PiecewisePolynomial:
-    """Constant velocity from each point to the next. Velocities jump at the points: a law, not a motion of a robot."""
+    """Return a motion of constant velocity from each point to the next, as a law of progress: velocities jump."""
     t = increasing("times", times)
     q = table("points", points, t)
     slopes = np.diff(q, axis=0) / np.diff(t)[:, np.newaxis]
@@ -138,7 +135,7 @@ def linear(times: ArrayLike, points: ArrayLike) -> PiecewisePolynomial:
 
 
 def normal_spline(q0: ArrayLike, q1: ArrayLike, duration: float, start: float = 0.0) -> PiecewisePolynomial:
-    """From rest to rest by the polynomial 4-5-6-7, the normal spline of Angeles, Ma and Rojas (1989).
+    """Return a motion from rest to rest by the polynomial 4-5-6-7, the normal spline of Angeles, Ma and Rojas (1989).
 
     Velocity, acceleration and jerk vanish at both ends.
     """
@@ -155,13 +152,13 @@ def trapezoidal(
     duration: float | None = None,
     start: float = 0.0,
 ) -> Trajectory:
-    """From rest to rest on a straight line in joint space: speed up, cruise, slow down, all joints together.
+    """Return a motion from rest to rest on a straight line in joint space: speed up, cruise, slow down.
 
-    Limits on velocity and acceleration (one for all joints, or one for each) give the fastest such motion: the joint
-    nearest to its limits sets the pace, and the cruise falls away if the top speed is not reached. A duration besides
-    them stretches that motion. A duration alone spends a third of it on each phase.
+    With limits on velocity and acceleration (one for all joints, or one for each) it is the fastest such motion; it has
+    no cruise if the top speed is not reached. A duration in addition stretches it. With a duration alone, each phase
+    takes a third.
     """
-    first, last = ends(q0, q1)
+    first, last = end_positions(q0, q1)
     if (velocity is None) != (acceleration is None) or (velocity is None and duration is None):
         raise InputError(
             f"trapezoidal got velocity {velocity!r}, acceleration {acceleration!r}, duration {duration!r}; expected a "
@@ -172,9 +169,9 @@ def trapezoidal(
         return _trapezoid(first, last, 1.5 / length, 4.5 / length**2, start)
     if not (distance := np.abs(last - first)).any():
         raise InputError("q0 and q1 are equal, so there is no fastest motion; use rest(q, duration) to stand still")
-    fastest = _trapezoid(
-        first, last, _pace("velocity", velocity, distance), _pace("acceleration", acceleration, distance), start
-    )
+    limits = {"velocity": velocity, "acceleration": acceleration}
+    top, ramp = (_progress_limit(name, x, distance) for name, x in limits.items())
+    fastest = _trapezoid(first, last, top, ramp, start)
     if duration is None:
         return fastest
     if (length := seconds(duration)) < fastest.duration * (1 - 1e-12):
@@ -185,8 +182,8 @@ def trapezoidal(
     return fastest.lasting(length)
 
 
-def _pace(name: str, limit: ArrayLike, distance: Array) -> float:
-    """The limit on the progress from 0 to 1 that keeps every joint within its own limit."""
+def _progress_limit(name: str, limit: ArrayLike, distance: Array) -> float:
+    """Return the limit on the rate of progress from 0 to 1 that keeps every joint within its own limit."""
     limits = one_per_joint(name, limit, distance.size)
     if (limits <= 0).any():
         raise InputError(f"{name} = {limits.tolist()} must be above zero for every joint")
@@ -195,7 +192,7 @@ def _pace(name: str, limit: ArrayLike, distance: Array) -> float:
 
 
 def _trapezoid(q0: Array, q1: Array, velocity: float, acceleration: float, start: float) -> PiecewisePolynomial:
-    """Progress from 0 to 1 at the given top speed, or as near to it as the way allows."""
+    """Return the motion whose progress from 0 to 1 has this top speed, or the largest that the distance allows."""
     top = min(velocity, math.sqrt(acceleration))
     ramp, half = top / acceleration, acceleration / 2
     length = 1 / top + ramp
@@ -208,8 +205,8 @@ def _trapezoid(q0: Array, q1: Array, velocity: float, acceleration: float, start
 def _along(
     q0: ArrayLike, q1: ArrayLike, times: Sequence[float], progress: ArrayLike, start: float
 ) -> PiecewisePolynomial:
-    """q0 + (q1 - q0) s(t), where row k of `progress` has the powers of s in piece k."""
-    first, last = ends(q0, q1)
+    """Return q0 + (q1 - q0) s(t), where row k of `progress` has the coefficients of s in piece k."""
+    first, last = end_positions(q0, q1)
     coefficients = (last - first)[:, np.newaxis] * np.asarray(progress)[:, np.newaxis, :]
     coefficients[:, :, 0] += first
     return PiecewisePolynomial(np.array(times) + number("start", start, "seconds"), coefficients)

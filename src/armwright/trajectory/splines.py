@@ -1,8 +1,8 @@
 """Smooth motions through points: cubic and quintic splines, by the velocities and accelerations at their knots.
 
-A spline is found in two steps. First the unknown velocities (and accelerations) at the inner knots: a derivative that
-must not jump there ties each knot to its two neighbours, which is a block tridiagonal system. Then every piece by
-itself, as the polynomial with the given values at both its ends (Hermite).
+A spline takes two steps. The first solves for the velocities (and accelerations) at the inner knots: continuous higher
+derivatives couple each knot to its two neighbours in a block tridiagonal system. The second is the polynomial of each
+piece with the values at both its ends (Hermite).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ END_SAMPLES = 6  # samples from which the derivatives at an end of sampled data 
 def cubic(
     times: ArrayLike, points: ArrayLike, start_velocity: ArrayLike = 0.0, end_velocity: ArrayLike = 0.0
 ) -> PiecewisePolynomial:
-    """The cubic spline through via points without stopping: position, velocity and acceleration are continuous.
+    """Return the cubic spline through via points without stopping: velocity and acceleration are continuous.
 
-    This is the motion of Grigorov's figure 3. It starts and ends with the given velocities.
+    It starts and ends with the given velocities. Grigorov's figure 3 is such a motion.
     """
     t = increasing("times", times)
     q = table("points", points, t)
@@ -40,11 +40,11 @@ def cubic(
 def quintic(
     times: ArrayLike, points: ArrayLike, velocities: ArrayLike | None = None, accelerations: ArrayLike | None = None
 ) -> PiecewisePolynomial:
-    """The quintic spline through via points without stopping.
+    """Return the quintic spline through via points without stopping.
 
-    Without velocities it is continuous up to the fourth derivative, and rests with zero velocity and acceleration at
-    both ends. With a velocity for each point, the jerk is continuous and the accelerations at the ends are zero. With
-    an acceleration for each point as well, nothing is left to choose (see `hermite`).
+    Without velocities it is continuous up to the fourth derivative, and starts and ends with zero velocity and
+    acceleration. With a velocity for each point, the jerk is continuous and the accelerations at the ends are zero.
+    With an acceleration for each point too, it is determined (see `hermite`).
     """
     t = increasing("times", times)
     q = table("points", points, t)
@@ -52,29 +52,29 @@ def quintic(
     if velocities is None:
         if accelerations is not None:
             raise InputError("quintic got accelerations without velocities; give velocities too, or neither")
-        return _quintic(t, q, *_smoothest(t, q, np.zeros_like(q), np.zeros_like(q)))
+        return _quintic_through(t, q, *_continuous_jerk_and_snap(t, q, np.zeros_like(q), np.zeros_like(q)))
     qd = table("velocities", velocities, t, n)
     if accelerations is None:
-        return _quintic(t, q, qd, _smooth_jerk(t, q, qd, np.zeros_like(q)))
-    return _quintic(t, q, qd, table("accelerations", accelerations, t, n))
+        return _quintic_through(t, q, qd, _continuous_jerk(t, q, qd, np.zeros_like(q)))
+    return _quintic_through(t, q, qd, table("accelerations", accelerations, t, n))
 
 
 def hermite(times: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike | None = None) -> PiecewisePolynomial:
-    """The motion with these positions, velocities and accelerations at these times: quintic, or cubic without qdd."""
+    """Return the motion with these q, qd and qdd at these times: quintic, or cubic without qdd."""
     t = increasing("times", times)
     position = table("q", q, t)
     velocity = table("qd", qd, t, position.shape[1])
     if qdd is None:
         return _cubic_pieces(t, position, velocity)
-    return _quintic(t, position, velocity, table("qdd", qdd, t, position.shape[1]))
+    return _quintic_through(t, position, velocity, table("qdd", qdd, t, position.shape[1]))
 
 
 def spline(times: ArrayLike, points: ArrayLike, degree: int = 5) -> PiecewisePolynomial:
-    """A smooth motion through samples of an unknown one, which need not rest at its ends.
+    """Return a smooth motion through samples of an unknown one, which need not rest at its ends.
 
-    The derivatives at the ends are those of the polynomial through the six samples nearest to them. Where the samples
-    of a smooth motion are h apart, the error of its acceleration is of order h^4 (degree 5) or h^2 (degree 3). Noise
-    in the samples is not smoothed: accelerations amplify it by 1/h^2.
+    The derivatives at the ends are those of the polynomial through the six nearest samples. For samples h apart of a
+    smooth motion, the error of the acceleration is of order h^4 (degree 5) or h^2 (degree 3). Noise is not smoothed:
+    accelerations amplify it by 1/h^2.
     """
     t = increasing("times", times)
     q = table("points", points, t)
@@ -85,38 +85,38 @@ def spline(times: ArrayLike, points: ArrayLike, degree: int = 5) -> PiecewisePol
         qd[end], qdd[end] = _end_derivatives(t[near] - t[end], q[near])
     if degree == 3:
         return _cubic_pieces(t, q, _cubic_velocities(t, q, qd))
-    return _quintic(t, q, *_smoothest(t, q, qd, qdd))
+    return _quintic_through(t, q, *_continuous_jerk_and_snap(t, q, qd, qdd))
 
 
 def sampled(trajectory: Trajectory, pieces: int = MAX_COMPILED_PIECES) -> PiecewisePolynomial:
-    """Another trajectory as a quintic spline with its values at pieces + 1 equal steps, for use where it is costly.
+    """Return a quintic spline with the values of a trajectory at pieces + 1 equally spaced times, cheaper to evaluate.
 
-    With 32 pieces or fewer the result of any trajectory can be traced and compiled.
+    With 32 pieces or fewer it can be traced and compiled.
     """
     if not isinstance(trajectory, Trajectory):
         raise InputError(
-            f"sampled got {type(trajectory).__name__}; expected a trajectory, which it gives in fewer pieces; through "
-            "points go spline(times, points) and hermite(times, q, qd, qdd)"
+            f"sampled got {type(trajectory).__name__}; expected a trajectory; for points there are "
+            "spline(times, points) and hermite(times, q, qd, qdd)"
         )
     times = np.linspace(trajectory.knots[0], trajectory.knots[-1], whole_number("pieces", pieces, 1) + 1)
     return hermite(times, *trajectory(times))
 
 
 def _cubic_pieces(t: Array, q: Array, qd: Array) -> PiecewisePolynomial:
-    """On each piece the cubic with these positions and velocities at both ends."""
+    """Return cubic pieces with these positions and velocities at their ends."""
     h = np.diff(t)[:, np.newaxis]
     chord, v0, v1 = np.diff(q, axis=0) / h, qd[:-1], qd[1:]
     powers = (q[:-1], v0, (3 * chord - 2 * v0 - v1) / h, (v0 + v1 - 2 * chord) / h**2)
     return PiecewisePolynomial(t, np.stack(powers, axis=-1))
 
 
-def _quintic(t: Array, q: Array, qd: Array, qdd: Array) -> PiecewisePolynomial:
-    """On each piece the quintic with these positions, velocities and accelerations at both ends."""
+def _quintic_through(t: Array, q: Array, qd: Array, qdd: Array) -> PiecewisePolynomial:
+    """Return quintic pieces with these positions, velocities and accelerations at their ends."""
     return quintic_pieces(t, q, qd, qdd[:-1], qdd[1:])
 
 
 def quintic_pieces(t: Array, q: Array, qd: Array, begins: Array, ends: Array) -> PiecewisePolynomial:
-    """The same with accelerations that may jump: those at the beginning and at the end of each piece."""
+    """Return the same with the accelerations at the beginning and at the end of each piece, which may jump."""
     h = np.diff(t)[:, np.newaxis]
     chord, v0, v1 = np.diff(q, axis=0) / h, qd[:-1], qd[1:]
     a0, a1 = begins * h, ends * h
@@ -132,32 +132,32 @@ def quintic_pieces(t: Array, q: Array, qd: Array, begins: Array, ends: Array) ->
 
 
 def _cubic_velocities(t: Array, q: Array, qd: Array) -> Array:
-    """The inner velocities for which the acceleration is continuous; those at the ends are given."""
+    """Return velocities for which the acceleration is continuous; those at the ends are kept."""
     h = np.diff(t)
     before, after = h[:-1], h[1:]
     chord = np.diff(q, axis=0) / h[:, np.newaxis]
     right = 3 * (after[:, np.newaxis] * chord[:-1] + before[:, np.newaxis] * chord[1:])
     lower, diagonal, upper = (x[:, np.newaxis, np.newaxis] for x in (after, 2 * (before + after), before))
-    return _tied(lower, diagonal, upper, right[:, np.newaxis], qd[:, np.newaxis])[:, 0]
+    return _solve_tridiagonal(lower, diagonal, upper, right[:, np.newaxis], qd[:, np.newaxis])[:, 0]
 
 
-def _smooth_jerk(t: Array, q: Array, qd: Array, qdd: Array) -> Array:
-    """The inner accelerations for which the jerk is continuous; those at the ends and all velocities are given."""
+def _continuous_jerk(t: Array, q: Array, qd: Array, qdd: Array) -> Array:
+    """Return accelerations for which the jerk is continuous; those at the ends are kept."""
     lower, diagonal, upper, right = _jerk_and_snap(t, q)
     for weights, v in ((lower, qd[:-2]), (diagonal, qd[1:-1]), (upper, qd[2:])):
         right = right - weights[:, :, :1] * v[:, np.newaxis]
     only = np.s_[:, :1, 1:]
-    return _tied(lower[only], diagonal[only], upper[only], right[:, :1], qdd[:, np.newaxis])[:, 0]
+    return _solve_tridiagonal(lower[only], diagonal[only], upper[only], right[:, :1], qdd[:, np.newaxis])[:, 0]
 
 
-def _smoothest(t: Array, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
-    """The inner velocities and accelerations for which jerk and snap are continuous; those at the ends are given."""
-    both = _tied(*_jerk_and_snap(t, q), np.stack([qd, qdd], axis=1))
+def _continuous_jerk_and_snap(t: Array, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
+    """Return velocities and accelerations for which jerk and snap are continuous; those at the ends are kept."""
+    both = _solve_tridiagonal(*_jerk_and_snap(t, q), np.stack([qd, qdd], axis=1))
     return both[:, 0], both[:, 1]
 
 
 def _jerk_and_snap(t: Array, q: Array) -> tuple[Array, Array, Array, Array]:
-    """No jump of the third and fourth derivative at each inner knot, as equations in its (qd, qdd) and its neighbours'.
+    """Return the equations of continuous jerk and snap at each inner knot, in its (qd, qdd) and its neighbours'.
 
     On a piece of length h with chord c = (q1 - q0)/h, the derivatives at its beginning are
         jerk = (60 c - 36 v0 - 24 v1)/h^2 - (9 a0 - 3 a1)/h
@@ -177,14 +177,14 @@ def _jerk_and_snap(t: Array, q: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """[[a, b], [c, d]] for each knot."""
+    """Return [[a, b], [c, d]] for each knot."""
     return np.stack([np.stack([a, b], axis=1), np.stack([c, d], axis=1)], axis=1)
 
 
-def _tied(lower: Array, diagonal: Array, upper: Array, right: Array, values: Array) -> Array:
-    """Solve lower x[k-1] + diagonal x[k] + upper x[k+1] = right for all inner knots k, from the values at both ends.
+def _solve_tridiagonal(lower: Array, diagonal: Array, upper: Array, right: Array, values: Array) -> Array:
+    """Solve lower x[k-1] + diagonal x[k] + upper x[k+1] = right for all inner knots k, given the values at both ends.
 
-    Block elimination, so the cost grows with the number of knots and no faster.
+    Block elimination: the cost is proportional to the number of knots.
     """
     x = values.copy()
     inner = len(right)
@@ -205,7 +205,7 @@ def _tied(lower: Array, diagonal: Array, upper: Array, right: Array, values: Arr
 
 
 def _end_derivatives(t: Array, q: Array) -> tuple[Array, Array]:
-    """The first two derivatives at t = 0 of the polynomial through all these samples."""
+    """Return the first two derivatives at t = 0 of the polynomial through all these samples."""
     scale = np.abs(t).max()
     powers = np.linalg.solve(np.vander(t / scale, increasing=True), q)
     derivatives = [math.factorial(k) * powers[k] / scale**k if k < len(powers) else np.zeros_like(q[0]) for k in (1, 2)]
