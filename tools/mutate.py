@@ -6,10 +6,11 @@
     python tools/mutate.py --match mul_reciprocal    # all that can be made, chosen or not, whose line holds this text
 
 Nothing in the working tree is touched: it is copied to a temporary folder, one module at a time is rewritten there, and
-the tests of its room run with `pytest -x -q -n 0` and a cache of compiled code of their own. First they run on the
-unbroken copy: they must pass, and the time they take sets the limit for the broken ones (what runs into it counts as
-killed; `--limit 900` gives it in seconds and leaves that first run out). A mutation that is killed takes seconds, one
-that survives as long as all tests of its room.
+the tests of its room run with `pytest -x -q -n 0` and a cache of compiled code that all share, as a name in it holds the
+program and the code that wrote it; a broken backend or cache has one of its own. First they run on the unbroken copy:
+they must pass, and the time they take sets the limit for the broken ones (what runs into it counts as killed;
+`--limit 900` gives it in seconds and leaves that first run out). A mutation that is killed takes seconds, one that
+survives as long as all tests of its room.
 
 Places are chosen by what the code is (a comparison, a sum, a constant, a guard, ...), never by line or literal text, so
 nothing here goes stale when code moves: every place has a rank from the seed, its function and its text, and each room
@@ -565,12 +566,12 @@ def environment(tree: Path, cache: Path) -> dict[str, str]:
     return {**os.environ, **settings}
 
 
-def tested(tree: Path, tests: tuple[str, ...], limit: float | None) -> Verdict:
+def tested(tree: Path, tests: tuple[str, ...], limit: float | None, share_cache: bool = True) -> Verdict:
     """Run tests on a copy until one fails."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
     with tempfile.TemporaryDirectory() as cache:
         process = subprocess.Popen(
-            command, cwd=tree, env=environment(tree, Path(cache)), text=True, start_new_session=True,
+            command, cwd=tree, env=environment(tree, tree.parent / "cache" if share_cache else Path(cache)), text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         RUNNING.add(process.pid)
@@ -595,7 +596,7 @@ def tried(tree: Path, mutation: Mutation, text: str, limit: float) -> Verdict:
     unbroken = file.read_text(encoding="utf-8")
     file.write_text(text, encoding="utf-8")
     try:
-        return tested(tree, mutation.tests, limit)
+        return tested(tree, mutation.tests, limit, not mutation.module.startswith(("backends/", "cache")))
     finally:
         file.write_text(unbroken, encoding="utf-8")
 
