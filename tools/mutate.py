@@ -1,16 +1,17 @@
 """Breaks the code in small ways, one at a time, and tells which tests notice: a mutation that no test notices survives.
 
-    python tools/mutate.py --list                    # what would be broken, and which tests should notice; runs nothing
-    python tools/mutate.py --only graph --jobs 2     # one room (or several), two mutations at a time
-    python tools/mutate.py --seed 3                  # other mutations; the same seed gives the same ones
+    python tools/mutate.py --record lines            # once: which test runs which line, and how long it takes
+    python tools/mutate.py --tests lines --jobs 2    # tries the mutations of all rooms, two at a time
+    python tools/mutate.py --tests lines --only graph --seed 3   # others of one room; the same seed gives the same ones
+    python tools/mutate.py --list                    # what would be broken; runs nothing
     python tools/mutate.py --match mul_reciprocal    # all that can be made, chosen or not, whose line holds this text
 
-Nothing in the working tree is touched: it is copied to a temporary folder, one module at a time is rewritten there, and
-the tests of its room run with `pytest -x -q -n 0` and a cache of compiled code that all share, as a name in it holds the
-program and the code that wrote it; a broken backend or cache has one of its own. First they run on the unbroken copy:
-they must pass, and the time they take sets the limit for the broken ones (what runs into it counts as killed;
-`--limit 900` gives it in seconds and leaves that first run out). A mutation that is killed takes seconds, one that
-survives as long as all tests of its room.
+The record is a run of all tests under coverage.py (`pip install pytest-cov`), several times as long as without. Nothing
+in the working tree is touched: it is copied to a temporary folder, one module at a time is rewritten there, and the tests
+that run the broken line are run with `pytest -x -n 0`, those that take least time first and at most three of one test
+function, up to a minute or two. What is computed when a module is imported is tried with all tests that run any line of
+the module. Compiled code is kept for all, as a name in the cache holds the program and the code that wrote it; a broken
+backend or cache has a cache of its own. What runs thrice as long as recorded counts as killed.
 
 Places are chosen by what the code is (a comparison, a sum, a constant, a guard, ...), never by line or literal text, so
 nothing here goes stale when code moves: every place has a rank from the seed, its function and its text, and each room
@@ -31,7 +32,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -45,185 +45,49 @@ PACKAGE = Path("src/armwright")
 
 @dataclass(frozen=True)
 class Room:
-    """How many mutations, and which tests (without test_ and .py) should notice those of which modules.
+    """How many mutations of which modules; a module belongs to the first pattern that fits, over all rooms.
 
-    A module belongs to the first pattern that fits, here and over all rooms. `corners`: whether < may become <=, which
-    is noticed where 0 is a value like others, and not where numbers are measured.
+    `corners`: whether < may become <=, which is noticed where 0 is a value like others, and not where numbers are measured.
     """
 
     many: int
-    tests: Mapping[str, str]
+    patterns: tuple[str, ...]
     corners: bool = False
 
 
 ROOMS: dict[str, Room] = {
-    "formulations": Room(
-        18,
-        {
-            "formulations/quantities/kinematics.py": "kinematics laws",
-            "formulations/quantities/regressor.py": "identify",
-            "formulations/quantities/derivatives.py": "derivatives",
-            "formulations/parts/coordinates.py": "mimic agreement",
-            "formulations/parts/adapters.py": "agreement laws mimic robot",
-            "formulations/problem.py": "problem_table robot agreement",
-            "formulations/registry.py": "problem_table robot agreement",
-            "formulations/*": "agreement laws scalars robot derivatives counts",
-        },
-    ),
-    "graph": Room(
-        14,
-        {
-            "graph/differentiate.py": "derivatives jets",
-            "graph/printing.py": "graph",
-            "graph/count.py": "graph counts",
-            "graph/program.py": "graph simplify compiled",
-            "graph/*": "simplify graph derivatives counts",
-        },
-        corners=True,
-    ),
-    "trace": Room(8, {"trace/*": "regroup vary mimic robot compiled counts frames"}),
-    "exports": Room(
-        10,
-        {
-            "export/fmu.py": "export_fmu",
-            "export/*": "export",
-            "backends/text/fmu.py": "export_fmu",
-            "backends/text/cpp.py": "export_cpp",
-            "backends/text/*": "simplify export",
-            "backends/replay.py": "simplify export",
-        },
-        True,
-    ),
-    "backends": Room(
-        16,
-        {
-            "backends/llvm/rollout.py": "one_simulation simulate",
-            "backends/*": "simplify compiled problem_table one_simulation",
-            "cache.py": "compiled",
-            "function.py": "problem_table compiled robot",
-            "evaluate.py": "problem_table compiled robot",
-        },
-        corners=True,
-    ),
-    "integrate": Room(
-        14,
-        {
-            "integrate/jets.py": "jets",
-            "integrate/taylor.py": "integrate one_simulation",
-            "integrate/*": "integrate one_simulation",
-        },
-    ),
-    "readers": Room(
-        16,
-        {
-            "model/xacro/*": "xacro urdf",
-            "model/mjcf/visuals.py": "visuals mjcf",
-            "model/mjcf/*": "mjcf mimic",
-            "model/meshes.py": "check_shapes visuals",
-            "model/packages.py": "check_shapes visuals xacro",
-            "model/visual.py": "visuals",
-            "model/canonical.py": "conventions urdf frames",
-            "model/file_joints.py": "conventions urdf frames",
-            "model/frame_change.py": "conventions urdf frames",
-            "model/dh_tables.py": "conventions simulate",
-            "model/toml*": "toml load",
-            "model/*": "toml urdf load conventions mimic robot mjcf",
-            "load.py": "load urdf",
-            "rules/massless_joints.py": "load",
-            "rules/*": "rules problems",
-        },
-    ),
-    "simulation": Room(
-        14,
-        {
-            "simulation/*": "one_simulation simulate scenario",
-            "torque/*": "one_simulation simulate scenario trajectory",
-            "layout.py": "one_simulation simulate",
-        },
-    ),
-    "robot": Room(
-        8,
-        {
-            "robot/*": "robot change kinematics",
-            "mechanism.py": "agreement laws trees",
-            "algebra.py": "agreement laws scalars",
-            "manifold.py": "manifold floating",
-        },
-    ),
-    "kinematics": Room(6, {"kinematics/contacts.py": "contacts", "kinematics/*": "kinematics named_frames"}),
-    "trajectory": Room(
-        8,
-        {
-            "trajectory/most_payload.py": "most_payload",
-            "trajectory/time_optimal.py": "time_optimal",
-            "trajectory/path_speed.py": "time_optimal",
-            "trajectory/paths.py": "time_optimal",
-            "trajectory/joint_limits.py": "time_optimal",
-            "trajectory/*": "trajectory time_optimal",
-        },
-    ),
-    "identify": Room(6, {"identify/*": "identify"}),
-    "sizing": Room(8, {"actuators/*": "actuators sizing", "sizing/*": "sizing"}),
-    "sweep": Room(
-        8,
-        {
-            "sweep/global_sensitivity.py": "sensitivity",
-            "sweep/*": "sweep sweep_drives sweep_motions sweep_folders sweep_measures",
-        },
-    ),
-    "scenario": Room(6, {"scenario/*": "scenario phases"}),
-    "check": Room(8, {"check/*": "check check_shapes"}),
-    "learn": Room(4, {"learn/gym/*": "gym", "learn/*": "learn_torch learn_jax"}),
-    "pages": Room(
-        8,
-        {
-            "pages/viewer/*": "viewer",
-            "pages/plots/*": "plots",
-            "pages/scene/*": "scene visuals plots",
-            "pages/report/*": "pages run_page",
-            "pages/*": "pages plots run_page",
-            "notebook.py": "plots",
-        },
-    ),
-    "cli": Room(6, {"schema.py": "schema", "cli/*": "cli screen newcomer", "__main__.py": "cli interrupt"}),
-    "study": Room(
-        6,
-        {
-            "study/papers/*.py": "verdicts",
-            "study/peers/*": "peers agreement",
-            "study/operation_counts.py": "counts",
-            "study/published.py": "counts",
-            "study/*": "peers cli",
-        },
-    ),
-    "tools": Room(
-        6,
-        {
-            "files.py": "files",
-            "arrays.py": "number_arguments robot",
-            "names.py": "names",
-            "draws.py": "draws noise",
-            "progress.py": "progress",
-            "registry.py": "extensions backends",
-            "extensions.py": "extensions",
-            "errors.py": "bare_errors",
-            "lazy.py": "fork",
-            "interrupts.py": "interrupt",
-        },
-    ),
+    "formulations": Room(18, ("formulations/*",)),
+    "graph": Room(14, ("graph/*",), corners=True),
+    "trace": Room(8, ("trace/*",)),
+    "exports": Room(10, ("export/*", "backends/text/*", "backends/replay.py"), corners=True),
+    "backends": Room(16, ("backends/*", "cache.py", "function.py", "evaluate.py"), corners=True),
+    "integrate": Room(14, ("integrate/*",)),
+    "readers": Room(16, ("model/*", "load.py", "rules/*")),
+    "simulation": Room(14, ("simulation/*", "torque/*", "layout.py")),
+    "robot": Room(8, ("robot/*", "mechanism.py", "algebra.py", "manifold.py")),
+    "kinematics": Room(6, ("kinematics/*",)),
+    "trajectory": Room(8, ("trajectory/*",)),
+    "identify": Room(6, ("identify/*",)),
+    "sizing": Room(8, ("actuators/*", "sizing/*")),
+    "sweep": Room(8, ("sweep/*",)),
+    "scenario": Room(6, ("scenario/*",)),
+    "check": Room(8, ("check/*",)),
+    "learn": Room(4, ("learn/*",)),
+    "pages": Room(8, ("pages/*", "notebook.py")),
+    "cli": Room(6, ("schema.py", "cli/*", "__main__.py")),
+    "study": Room(6, ("study/*",)),
+    "tools": Room(6, ("*",)),
 }
 
 BRACKETS = "brackets around a number that need none change nothing"
 EQUIVALENT: dict[str, str] = {
     "backends/text/c.py _body: -len(angles) -> len(angles)": "zeros that fill a vector: only speed hangs on how many",
-    "integrate/events.py EventDetector.detect: 20 in step.t + (step.t_end - step.t) / 2 ** 20 -> 21": "just after the start",
-    "integrate/taylor.py Taylor._steps: result == outcome.err_nf_state or not np.isfinite(y_end).all() -> "
-    "not np.isfinite(y_end).all()": "heyoka says the same of such a state",
     "backends/llvm/trigonometry.py _polynomial: block.fma(p, z, block.lanes.splat(c)) -> "
     "block.fma(z, p, block.lanes.splat(c))": "a product is the same either way",
-    "simulation/audit.py _friction: -1 -> 1": "of two axes the last is number 1",
     "simulation/rollouts.py Rollouts.__init__: 0 in np.zeros(0, dtype) -> 1": "fixed steps read no options",
-    "backends/llvm/ir.py _sign: fcmp one -> fcmp une": "a nan is put back by the choice that follows",
+    "backends/llvm/body.py _sign: fcmp one -> fcmp une": "a nan is put back by the choice that follows",
+    "scenario/standard_motion.py _pace: np.linspace(motion.start, motion.end, 201) -> "
+    "np.linspace(motion.end, motion.start, 201)": "only the largest of the values is used",
     "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
     "backends/text/c.py notation.constant: x < 0 -> x >= 0": BRACKETS,
     "backends/text/c.py notation.constant: x < 0 -> x <= 0": BRACKETS,
@@ -400,12 +264,6 @@ class Mutation:
         again = f" ({self.number})" if self.number else ""
         return f"{self.module} {self.function}: {self.old} -> {self.new}{again}"
 
-    @property
-    def tests(self) -> tuple[str, ...]:
-        patterns = ROOMS[self.room].tests
-        found = next(tests for pattern, tests in patterns.items() if fnmatch(self.module, pattern))
-        return tuple(f"tests/test_{test}.py" for test in found.split())
-
     def rank(self, seed: int) -> str:
         return hashlib.sha256(f"{seed} {self.name}".encode()).hexdigest()
 
@@ -495,7 +353,7 @@ def modules() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {room: [] for room in ROOMS}
     for name in names:
         for room, record in ROOMS.items():
-            if any(fnmatch(name, pattern) for pattern in record.tests):
+            if any(fnmatch(name, pattern) for pattern in record.patterns):
                 found[room].append(name)
                 break
     return found
@@ -531,10 +389,79 @@ def _writable(m: Mutation) -> bool:
         return False
 
 
+# Which tests run which lines
+
+
+@dataclass
+class Record:
+    """Which tests run each line, and how long each takes, as a run of all tests under coverage.py found."""
+
+    folder: Path
+    times: dict[str, float]
+
+    @classmethod
+    def read(cls, folder: Path) -> Record:
+        """Return the record of a folder. Ends the program if a test failed in it."""
+        output = (folder / "output.txt").read_text(encoding="utf-8")
+        if failed := re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE):
+            raise SystemExit(f"these tests fail on the unbroken code: {', '.join(failed)}; mend that first")
+        times: dict[str, float] = {}
+        for seconds, test in re.findall(r"^([\d.]+)s (?:call|setup) +(\S.*?)\s*$", output, re.MULTILINE):
+            times[test] = times.get(test, 0.0) + float(seconds)
+        return cls(folder, times)
+
+    def lines(self, module: str) -> dict[int, set[str]]:
+        """Return the tests that run each line of a module; no tests for what runs only when it is imported."""
+        from coverage import CoverageData  # noqa: PLC0415
+
+        data = CoverageData(str(self.folder / "lines"))
+        data.read()
+        files = [file for file in data.measured_files() if file.endswith(f"{PACKAGE.as_posix()}/{module}")]
+        by_line = data.contexts_by_lineno(files[0]) if files else {}
+        return {line: {x.rpartition("|")[0] for x in contexts if x} for line, contexts in by_line.items()}
+
+    def tests(self, mutation: Mutation) -> list[str]:
+        """Return the tests that run the line of a mutation, or its module; the cheapest first, up to the limit."""
+        lines = self.lines(mutation.module)
+        before = [line for line in lines if line <= mutation.line]
+        running = lines[max(before)] if before else set()
+        if not running:
+            running = set().union(*lines.values())
+        chosen, of_function, spent = [], Counter[str](), 0.0
+        for test in sorted(running, key=lambda test: (self.seconds(test), test)):
+            function = test.partition("[")[0]
+            if of_function[function] < MAX_CASES and spent + self.seconds(test) < MAX_SECONDS:
+                of_function[function] += 1
+                spent += self.seconds(test)
+                chosen.append(test)
+        return chosen
+
+    def seconds(self, test: str) -> float:
+        return self.times.get(test, 0.005)
+
+
+MAX_CASES = 3
+"""Of one test function, for one mutation."""
+
+MAX_SECONDS = 120.0
+"""Of the tests of one mutation, as recorded."""
+
+
+def record(folder: Path) -> int:
+    """Run all tests and keep which lines each of them runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pytest", "-o", "addopts=--strict-markers", "-n", "auto", "-q", "--durations=0",
+               "--cov=armwright", "--cov-context=test", "--cov-report=", "-p", "no:cacheprovider"]  # fmt: skip
+    settings = {"PYTHONPATH": str(ROOT / "src"), "COVERAGE_FILE": str((folder / "lines").resolve())}
+    with (folder / "output.txt").open("w", encoding="utf-8") as output:
+        return subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, stdout=output, check=False).returncode
+
+
 # How they are tried
 
 
 TOO_LONG = "the time limit"
+NOT_RUN = "no test runs it"
 RUNNING: set[int] = set()
 """Groups of processes that must not outlive this one."""
 
@@ -552,12 +479,12 @@ def copied(folder: Path) -> Path:
     shutil.copytree(ROOT, tree, ignore=ignored)
     command = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", str(tree / PACKAGE)]
     subprocess.run(command, check=True)
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", "import armwright; print(armwright.__file__)"], env=environment(tree, folder), cwd=tree,
         check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
-    if not Path(told.strip()).is_relative_to(tree):
-        raise SystemExit(f"the copy in {tree} is not what is imported, but {told.strip()}; is PYTHONPATH ignored?")
+    if not Path(output.strip()).is_relative_to(tree):
+        raise SystemExit(f"the copy in {tree} is not what is imported, but {output.strip()}; is PYTHONPATH ignored?")
     return tree
 
 
@@ -566,82 +493,63 @@ def environment(tree: Path, cache: Path) -> dict[str, str]:
     return {**os.environ, **settings}
 
 
-def tested(tree: Path, tests: tuple[str, ...], limit: float | None, share_cache: bool = True) -> Verdict:
-    """Run tests on a copy until one fails."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
-    with tempfile.TemporaryDirectory() as cache:
+def tried(tree: Path, mutation: Mutation, text: str, record: Record) -> Verdict:
+    """Run the tests of a mutation on a copy that has it, until one fails."""
+    tests = record.tests(mutation)
+    if not tests:
+        return Verdict(False, NOT_RUN)
+    file = tree / PACKAGE / mutation.module
+    unbroken = file.read_text(encoding="utf-8")
+    compiler = mutation.module.startswith(("backends/", "cache"))
+    with tempfile.TemporaryDirectory() as folder:
+        names = Path(folder) / "tests.txt"
+        names.write_text("\n".join(tests), encoding="utf-8")
+        cache = Path(folder) if compiler else tree.parent / "cache"
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", f"@{names}"]
+        file.write_text(text, encoding="utf-8")
         process = subprocess.Popen(
-            command, cwd=tree, env=environment(tree, tree.parent / "cache" if share_cache else Path(cache)), text=True, start_new_session=True,
+            command, cwd=tree, env=environment(tree, cache), text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         RUNNING.add(process.pid)
         try:
-            output, _ = process.communicate(timeout=limit)
+            output, _ = process.communicate(timeout=3 * sum(map(record.seconds, tests)) + 60)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return Verdict(True, TOO_LONG)
         finally:
             RUNNING.discard(process.pid)
+            file.write_text(unbroken, encoding="utf-8")
     if process.returncode == 0:
-        return Verdict(False, "")
+        return Verdict(False, f"{len(tests)} tests")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
-    if failed is None and process.returncode > 0:
+    if failed is None and process.returncode > 0 and "conftest" not in output:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output[-2000:]}")
-    return Verdict(True, failed[1].removeprefix("tests/") if failed else f"signal {-process.returncode}")
+    return Verdict(True, failed[1].removeprefix("tests/") if failed else f"exit status {process.returncode}")
 
 
-def tried(tree: Path, mutation: Mutation, text: str, limit: float) -> Verdict:
-    file = tree / PACKAGE / mutation.module
-    unbroken = file.read_text(encoding="utf-8")
-    file.write_text(text, encoding="utf-8")
-    try:
-        return tested(tree, mutation.tests, limit, not mutation.module.startswith(("backends/", "cache")))
-    finally:
-        file.write_text(unbroken, encoding="utf-8")
-
-
-def limits(tree: Path, wanted: list[Mutation], given: float | None) -> dict[tuple[str, ...], float]:
-    """How long the tests of each mutation may take; without a limit given, thrice what they take unbroken, and a bit."""
-    if given is not None:
-        return {m.tests: given for m in wanted}
-    taken: dict[str, float] = {}
-    for test in dict.fromkeys(test for m in wanted for test in m.tests):
-        start = time.monotonic()
-        verdict = tested(tree, (test,), None)
-        if verdict.killed:
-            raise SystemExit(f"{verdict.by} fails on the unbroken code: mend that first")
-        taken[test] = time.monotonic() - start
-        print(f"unbroken: {test} passes in {taken[test]:.0f} s", flush=True)
-    return {m.tests: 3 * sum(taken[test] for test in m.tests) + 30 for m in wanted}
-
-
-def run(wanted: list[Mutation], jobs: int, limit: float | None) -> dict[Mutation, Verdict]:
+def run(chosen: list[Mutation], jobs: int, record: Record) -> dict[Mutation, Verdict]:
     """Try all of them, a few at a time, and print each as it is known."""
     with tempfile.TemporaryDirectory(prefix="mutate_") as name:
         trees: queue.Queue[Path] = queue.Queue()
         for k in range(jobs):
             (Path(name) / str(k)).mkdir()
             trees.put(copied(Path(name) / str(k)))
-        first = trees.get()
-        allowed = limits(first, wanted, limit)
-        trees.put(first)
-        texts = {m: m.place.module() for m in wanted}
+        texts = {m: m.place.module() for m in chosen}
 
         def one(mutation: Mutation) -> Verdict:
             tree = trees.get()
             try:
-                verdict = tried(tree, mutation, texts[mutation], allowed[mutation.tests])
+                verdict = tried(tree, mutation, texts[mutation], record)
             finally:
                 trees.put(tree)
-            print(
-                f"{'killed  ' if verdict.killed else 'SURVIVED'}  {line(mutation)}  {verdict.by}".rstrip(), flush=True
-            )
+            print(f"{'killed  ' if verdict.killed else 'SURVIVED'}  {line(mutation)}  {verdict.by}", flush=True)
             return verdict
 
         with ThreadPoolExecutor(jobs) as pool:
             try:
-                return dict(zip(wanted, pool.map(one, wanted), strict=True))
+                return dict(zip(chosen, pool.map(one, chosen), strict=True))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for group in list(RUNNING):
@@ -659,52 +567,48 @@ def summary(verdicts: Mapping[Mutation, Verdict]) -> str:
     for room in [*dict.fromkeys(m.room for m in verdicts), "all"]:
         these = [v.killed for m, v in verdicts.items() if room in (m.room, "all")]
         lines.append(f"{room:<14}{sum(these):6}  {len(these):2}  {sum(these) / len(these):.0%}")
-    for what, told in (("survived", ""), ("too long", TOO_LONG)):
-        found = [m for m, v in verdicts.items() if v.by == told]
-        lines += ["", *(f"{what}: {PACKAGE / m.module}:{m.line}  {line(m)}" for m in found)]
+    for m, v in verdicts.items():
+        if not v.killed or v.by == TOO_LONG:
+            lines.append(f"{'too long' if v.killed else 'survived'}: {PACKAGE / m.module}:{m.line}  {line(m)}")
     return "\n".join(lines)
 
 
-def listing(found: list[Mutation], wanted: list[Mutation]) -> str:
+def listing(found: list[Mutation], chosen: list[Mutation]) -> str:
     names, modules_found = {m.name for m in found}, {m.module for m in found}
-    lines = [f"{line(m)}  ({' '.join(t[11:-3] for t in m.tests)})" for m in wanted]
-    shares = ", ".join(f"{n} {room}" for room, n in Counter(m.room for m in wanted).items())
-    lines += ["", f"{len(wanted)} of {len(found)} mutations: {shares}"]
+    lines = [line(m) for m in chosen]
+    shares = ", ".join(f"{n} {room}" for room, n in Counter(m.room for m in chosen).items())
+    lines += ["", f"{len(chosen)} of {len(found)} mutations: {shares}"]
     lines += [f"equivalent{'' if name in names else ', AND GONE'}: {name} ({why})" for name, why in EQUIVALENT.items()]
-    patterns = [pattern for record in ROOMS.values() for pattern in record.tests]
+    patterns = [pattern for room in ROOMS.values() for pattern in room.patterns]
     lines += [f"no module is {x}: mend ROOMS" for x in patterns if not any(fnmatch(m, x) for m in modules_found)]
     return "\n".join(lines)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", type=Path, metavar="FOLDER", help="run all tests and keep which lines each runs")
+    parser.add_argument("--tests", type=Path, metavar="FOLDER", help="the record that chooses the tests")
     parser.add_argument("--list", action="store_true", help="print what would be tried")
     parser.add_argument("--only", nargs="+", choices=ROOMS, default=list(ROOMS), metavar="ROOM", help=", ".join(ROOMS))
     parser.add_argument("--match", help="all that can be made, chosen or not, whose line in the list holds this text")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--limit", type=float, help="seconds for the tests of one, in place of a run on unbroken code")
-    given = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
-    missing = {
-        t
-        for r in ROOMS.values()
-        for x in r.tests.values()
-        for t in x.split()
-        if not (ROOT / f"tests/test_{t}.py").exists()
-    }
-    if missing:
-        raise SystemExit(f"ROOMS names tests that are not there: {', '.join(sorted(missing))}")
+    if options.record:
+        return record(options.record)
     found = every()
-    if given.match:
-        taken = [m for m in found if given.match in line(m) and m.name not in EQUIVALENT and _writable(m)]
+    if options.match:
+        taken = [m for m in found if options.match in line(m) and m.name not in EQUIVALENT and _writable(m)]
     else:
-        taken = chosen(found, given.seed)
-    wanted = [m for m in taken if m.room in given.only]
-    if given.list or not wanted:
-        print(listing(found, wanted))
+        taken = chosen(found, options.seed)
+    taken = [m for m in taken if m.room in options.only]
+    if options.list or not taken:
+        print(listing(found, taken))
         return 0
-    verdicts = run(wanted, given.jobs, given.limit)
+    if options.tests is None:
+        parser.error("expected --tests FOLDER; make that record with --record FOLDER first")
+    verdicts = run(taken, options.jobs, Record.read(options.tests))
     print(summary(verdicts))
     return int(any(not v.killed for v in verdicts.values()))
 
