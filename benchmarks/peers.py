@@ -54,7 +54,7 @@ def robot(path: Path, name: str, locked: str = "-") -> aw.Robot:
         JointModel(joint, "revolute", **asdict(row)) for joint, row in zip(model.names[1:], table.rows, strict=True)
     ]
     return aw.Robot.from_description(
-        Description(name, tuple(joints), table.links, base=table.base, flange=table.own[-1])
+        Description(name, tuple(joints), table.links, base=table.base, flange=table.file_frames[-1])
     )
 
 

@@ -77,7 +77,7 @@ def test_a_follower_is_changed_by_its_name() -> None:
         (lambda: RR.with_rotors(np.nan), "inertia = nan is not finite"),
         (lambda: RR.with_limits((2, 1)), "expected the lower limit first"),
         (lambda: RR.with_limits((1, 2, 3)), "position has 3 entries; expected one pair"),
-        (lambda: RR.with_limits(torque=0), "torque = 0 would hold the joint"),
+        (lambda: RR.with_limits(torque=0), "torque = 0 would lock the joint"),
     ],
 )
 def test_what_does_not_fit_is_told(change: object, message: str) -> None:

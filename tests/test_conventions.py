@@ -167,7 +167,7 @@ def test_joints_placed_anywhere_have_canonical_frames(seed: int) -> None:
         for i, (joint, row) in enumerate(zip(joints, table.rows, strict=True))
     ]
     arm = aw.Robot.from_description(
-        Description("anywhere", tuple(rows), table.links, base=table.base, flange=table.own[-1])
+        Description("anywhere", tuple(rows), table.links, base=table.base, flange=table.file_frames[-1])
     )
     state = rng.normal(size=(3, arm.n))
     close(arm.inverse_dynamics(*state), pin.rnea(model, model.createData(), *state), 1e-11)

@@ -400,7 +400,7 @@ def test_impossible_requests_are_errors(sentence: str) -> None:
 
 
 def test_zeros_are_no_quaternion() -> None:
-    with pytest.raises(InputError, match=r"entries 3 to 6 of q are all zero, .* expected a rotation"):
+    with pytest.raises(InputError, match=r"entries 3 to 6 of q, .*, are all zero; expected one"):
         FLYING.unit(np.zeros((2, FLYING.nq)))
 
 

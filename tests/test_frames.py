@@ -133,8 +133,8 @@ def test_frames_never_cost_digits(name: str, change: Callable[[int, float], np.n
                 joints[i] = replace(arm[i], placement=T)
             table = canonical.canonical_tree(joints)
             rows = [JointModel(f"{i}", joint.kind, **asdict(table.rows[i])) for i, joint in enumerate(joints)]
-            bent = Description("bent", tuple(rows), table.links, base=table.base, flange=table.own[-1])
-            assert max(np.linalg.norm(np.array(T)[:3, 3]) for T in table.own) < length
+            bent = Description("bent", tuple(rows), table.links, base=table.base, flange=table.file_frames[-1])
+            assert max(np.linalg.norm(np.array(T)[:3, 3]) for T in table.file_frames) < length
             same_as_pinocchio(bent.mechanism(), in_pinocchio(joints), rng.uniform(-2, 2, (3, len(arm))), length)
 
 

@@ -304,10 +304,10 @@ def test_the_printed_table_has_one_unit_per_column() -> None:
 
 def test_joints_that_follow_each_other_are_named(tmp_path: Path) -> None:
     text = TREE.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="follow"/>')
-    with pytest.raises(aw.ModelError, match=r"line 11: joint 'close' mimics itself, by way of 'follow'$"):
+    with pytest.raises(aw.ModelError, match=r"line 11: joint 'close' mimics itself, through 'follow'$"):
         load(written(tmp_path, text))
     rows = [{**ROWS[1], "mimic": {"joint": f"joint{i}"}} for i in (3, 4, 2)]
-    with pytest.raises(aw.ModelError, match=r"joint 'joint2' follows itself, by way of 'joint3', 'joint4'$"):
+    with pytest.raises(aw.ModelError, match=r"joint 'joint2' follows itself, through 'joint3', 'joint4'$"):
         aw.Robot.from_dh([ROWS[0], *rows], "modified")
 
 

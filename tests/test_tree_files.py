@@ -200,10 +200,10 @@ MISTAKES = [
     ('"ball"', '"universal"\nalpha = 0\na = 0\nd = 0\ncoulomb = 1', "coulomb: a universal joint has several freedoms;"),
     ('"ball"', '"revolute"\nalpha = 0\na = 0\nd = 0\nfreedoms = [{}]', "a revolute joint has one freedom: write limits"),
     ('"ball"', '"ball"\nparent = "b"', "line 10: link 1 .a.: unknown link, the parent: 'b'. Known: base, base_link, a"),
-    ('"ball"', '"ball"\nparent = "a"', "'a' hangs on itself; a tree has no loops"),
+    ('"ball"', '"ball"\nparent = "a"', "'a' is attached to itself; a tree has no loops"),
     ('"ball"', '"ball"\nparent = 2.0', "parent = 2.0: expected the name of a link, its number from 1 on, or 'base'"),
     ('"modified"', '"standard"', "a ball joint is written in the modified convention; standard has revolute, prismatic"),
-    ('"ball"', '"revolute"\nalpha = 0\na = 0\nd = 0\nmimic = {joint = "root_joint.x"}', "a free joint is no number"),
+    ('"ball"', '"revolute"\nalpha = 0\na = 0\nd = 0\nmimic = {joint = "root_joint.x"}', "a free joint can neither follow nor be followed"),
 ]  # fmt: skip
 
 
@@ -218,9 +218,9 @@ def test_a_mistake_in_a_tree_is_told_where_and_why(old: str, new: str, message: 
 @pytest.mark.parametrize(
     ("rows", "convention", "message"),
     [
-        ([{"parent": "link2"}, {"parent": 0}], "modified", "link 1: 'link1' hangs on 'link2', which is written after it; write the"),
-        ([{"parent": 3}, {}, {"parent": 1}], "modified", "'link1' hangs on 'link3', which hangs on 'link1'; a tree has"),
-        ([{"name": "a"}, {"name": "a"}, {"parent": "a"}], "modified", "parent = 'a': several links are called that; give"),
+        ([{"parent": "link2"}, {"parent": 0}], "modified", "link 1: 'link1' is attached to 'link2', which is written after it; write the"),
+        ([{"parent": 3}, {}, {"parent": 1}], "modified", "'link1' is attached to 'link3', which is attached to 'link1'; a tree has"),
+        ([{"name": "a"}, {"name": "a"}, {"parent": "a"}], "modified", "parent = 'a': several links have this name; give"),
         ([{}, {"parent": 0}], "standard", "unknown key 'parent'; .*trees, general placements .* in the modified convention"),
         ([{}, {"parent": 0}], "modified", "robot 'robot': tool is of the tip, and the robot has several; name the link"),
         ([{"gamma": 0.1}], "saha", "written in the modified convention"),
@@ -245,7 +245,9 @@ def test_a_slender_link_ends_at_one_child() -> None:
         aw.Robot.from_dh(tree, "modified")
     with pytest.raises(aw.ModelError, match="a slender link ends at one child on its x axis"):
         aw.Robot.from_dh([rod, {**ROW, "gamma": 0.1}], "modified")
-    with pytest.raises(aw.ModelError, match="a slender link hangs on a revolute or prismatic joint, not on a ball one"):
+    with pytest.raises(
+        aw.ModelError, match="a slender link is attached to a revolute or prismatic joint, not to a ball one"
+    ):
         aw.Robot.from_dh([{"type": "ball", "slender": {"rho": 1.0}}], "modified")
 
 

@@ -17,7 +17,7 @@ _TAG = re.compile(rb"<[^\s/>]+(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 
 
 def apply_edits(data: bytes, format_: str, edits: Iterable[Edit]) -> bytes:
-    """Return the file with the values replaced; the first of several edits of one value counts."""
+    """Return the file with the values replaced; of several edits of one value the first applies."""
     values: dict[tuple[int, str], str] = {}
     for edit in edits:
         values.setdefault((edit.place, edit.key), edit.text)
@@ -25,7 +25,7 @@ def apply_edits(data: bytes, format_: str, edits: Iterable[Edit]) -> bytes:
 
 
 def _edit_xml(data: bytes, values: dict[tuple[int, str], str]) -> bytes:
-    starts = _starts(data)
+    starts = _element_starts(data)
     for (place, key), text in sorted(values.items(), reverse=True):  # from the end, so that earlier places stay valid
         tag = _TAG.match(data, starts[place])
         if tag is None:
@@ -34,8 +34,8 @@ def _edit_xml(data: bytes, values: dict[tuple[int, str], str]) -> bytes:
     return data
 
 
-def _starts(data: bytes) -> list[int]:
-    """Return the start of each element in bytes, in the order of `xml.Element.walk`."""
+def _element_starts(data: bytes) -> list[int]:
+    """Return the byte index of each element, in the order of `xml.Element.walk`."""
     starts: list[int] = []
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda *_: starts.append(parser.CurrentByteIndex)
@@ -44,19 +44,19 @@ def _starts(data: bytes) -> list[int]:
 
 
 def _with_attribute(tag: bytes, key: str, text: str) -> bytes:
-    new, found = re.subn(
+    new, count = re.subn(
         rb"(\s" + re.escape(key).encode() + rb"\s*=\s*)(\"[^\"]*\"|'[^']*')",
         lambda match: match[1] + b'"' + text.encode() + b'"',
         tag,
         count=1,
     )
-    if found:
+    if count:
         return new
     return re.sub(rb"\s*(/?>)$", lambda match: f' {key}="{text}"'.encode() + match[1], tag)
 
 
 def xml_text(root: xml.Element) -> bytes:
-    """Return a document as text, for elements that a macro processor has made."""
+    """Return elements as the text of a document, such as the result of xacro."""
     return "".join(_texts(root)).encode() + b"\n"
 
 
@@ -82,18 +82,18 @@ def _edit_toml(data: bytes, values: dict[tuple[int, str], str]) -> bytes:
         if (row, key) not in places:
             raise ModelError(f"link {row + 1}: {key} does not start a line; expected [[link]] tables")
         first = places[row, key] - 1
-        last = _end(lines, first)
+        last = _last_line(lines, first)
         comment = lines[last].partition("#")
         lines[first : last + 1] = [f"{key} = {value}" + (f"  #{comment[2]}" if comment[1] else "")]
         expected["link"][row][key] = tomllib.loads(f"x = {value}")["x"]
     new = "\n".join(lines)
     if tomllib.loads(new) != expected:
-        raise ModelError("the file is laid out in a way that cannot be repaired without touching other values")
+        raise ModelError("the layout of the file does not allow a repair of single values")
     return new.encode()
 
 
-def _end(lines: list[str], first: int) -> int:
-    """Return the last line of the statement that begins there."""
+def _last_line(lines: list[str], first: int) -> int:
+    """Return the last line of the statement that begins at line `first`."""
     for last in range(first, len(lines)):
         try:
             tomllib.loads("\n".join(lines[first : last + 1]))

@@ -46,7 +46,7 @@ def toml_model(data: bytes, file: str, default_name: str) -> FileModel:
     convention = str(top.get("convention", ""))
     readers = [Reader(row, _place(file, i)) for i, row in enumerate(rows)]
     table = [_row(reader, convention) for reader in readers]
-    whole = Reader(top, lambda _key: file)
+    top_reader = Reader(top, lambda _key: file)
     base = _base(top, file, lines)
     names = tuple(reader.text("name", f"link{i + 1}") for i, reader in enumerate(readers))
     floats = base is not None
@@ -62,15 +62,15 @@ def toml_model(data: bytes, file: str, default_name: str) -> FileModel:
     return FileModel(
         file=file,
         format="toml",
-        name=whole.text("name", default_name),
+        name=top_reader.text("name", default_name),
         bodies=tuple(body for body in (base, *bodies) if body is not None),
         hinges=tuple(hinges),
         angles=() if "angle" in units.named else tuple(_angles(raw["link"], lines)),
-        gravity=whole.triple("gravity", EARTH_GRAVITY),
+        gravity=top_reader.triple("gravity", EARTH_GRAVITY),
         gravity_line=lines.get(("", 0, "gravity")),
         convention=convention,
         rows=tuple(table) if serial else (),
-        accept=whole.texts("accept"),
+        accept=top_reader.texts("accept"),
         named_units=bool(units.named),
         data=data,
     )
@@ -91,7 +91,7 @@ def _row(row: Reader, convention: str) -> DHRow:
 
 
 def _base(top: Mapping[str, Any], file: str, lines: dict[Any, int]) -> Body | None:
-    """Return the body of a floating base, which cannot be repaired."""
+    """Return the body of a floating base; repairs do not reach it."""
     if top.get("floating") is not True or not isinstance(top.get("base_link"), Mapping):
         return None
     row = Reader({"name": "base_link", **top["base_link"]}, lambda _key: f"{file}: base_link")
@@ -117,20 +117,20 @@ def _tensor(row: Reader) -> tuple[Array | None, str]:
     form = {(6,): "six", (3, 3): "rows"}.get(tensor.shape, "")
     if not form or tensor.dtype.kind not in "iuf":
         return None, ""
-    whole: Array = np.array(Symmetric(*tensor.tolist()).matrix if form == "six" else tensor, dtype=float)
-    return whole, form
+    matrix: Array = np.array(Symmetric(*tensor.tolist()).matrix if form == "six" else tensor, dtype=float)
+    return matrix, form
 
 
 def other_joint(rows: Sequence[DHRow], i: int, distal: bool) -> Array:
     """Return the other joint of link i in the frame of row i: joint i if that frame is distal, else i + 1."""
     if not distal:
-        return _start(rows[i + 1]) if i + 1 < len(rows) else np.zeros(3)
+        return _origin(rows[i + 1]) if i + 1 < len(rows) else np.zeros(3)
     c, s = cos_sin(rows[i].alpha)
     return np.array([-rows[i].a, -rows[i].d * s, -rows[i].d * c], dtype=float)
 
 
-def _start(row: DHRow) -> Array:
-    """Return the origin of the frame of a row in that of its parent, at the zero of the joint."""
+def _origin(row: DHRow) -> Array:
+    """Return the origin of the frame of a row in the frame of its parent, at q = 0."""
     (c, s), (cg, sg) = cos_sin(row.alpha), cos_sin(row.gamma)
     x, y, z = row.a, row.y - row.d * s, row.z + row.d * c
     return np.array([cg * x - sg * y, sg * x + cg * y, z], dtype=float)
@@ -139,13 +139,13 @@ def _start(row: DHRow) -> Array:
 def _body(
     row: Reader, i: int, table: Sequence[DHRow], parents: Sequence[int], convention: str, lines: dict[Any, int]
 ) -> Body | None:
-    """Return the body of a row with mass, centre and tensor; armwright computes those of rods and points."""
+    """Return the body of a row with mass, centre and tensor; those of rods and points are computed on loading."""
     tensor, form = _tensor(row)
     if tensor is None:
         return None
     distal = convention in DISTAL_CONVENTIONS
     c, s = cos_sin(table[i].alpha) if distal else (1, 0)
-    ends = [other_joint(table, i, distal)] if distal else [_start(table[k]) for k, on in enumerate(parents) if on == i]
+    ends = [other_joint(table, i, distal)] if distal else [_origin(table[k]) for k, on in enumerate(parents) if on == i]
     rotary = parents[i] < 0 and row.data.get("type") == "revolute"
     return Body(
         name=row.text("name", f"link{i + 1}"),

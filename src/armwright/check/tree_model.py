@@ -26,7 +26,7 @@ TENSOR_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 @dataclass(frozen=True)
 class JointTree:
-    """The joints of a tree by parent link and by child link, and the links that some joint moves."""
+    """The joints of a tree by parent link and by child link, and the links that move."""
 
     by_parent: dict[str, list[Hinge]]
     by_child: dict[str, list[Hinge]]
@@ -47,7 +47,7 @@ class JointTree:
         return cls(by_parent, by_child, moving)
 
     def body_fields(self, link: str, solids: Sequence[LinkShape] = ()) -> dict[str, Any]:
-        """Return the fields of a body that follow from its joints and solids."""
+        """Return the fields of a body that its joints and solids determine."""
         before, after = self.by_child.get(link, ()), [hinge.placement[:3, 3] for hinge in self.by_parent.get(link, ())]
         return {
             "points": np.vstack([np.zeros(3), *after, *(solid.corners for solid in solids)]),
@@ -58,7 +58,7 @@ class JointTree:
         }
 
     def _spin_axis(self, before: Sequence[Hinge]) -> Array | None:
-        """Return the axis of a link that rotates on a fixed one, or None."""
+        """Return the axis of a link that rotates about a fixed axis, or None."""
         for hinge in before:
             if hinge.rotary and hinge.parent not in self.moving:
                 length = np.linalg.norm(hinge.axis)
@@ -67,7 +67,7 @@ class JointTree:
 
 
 def urdf_model(root: xml.Element, data: bytes, packages: Mapping[str, str | Path] | None = None) -> FileModel:
-    """Return the numbers of a URDF document, which may be faulty: the checks report what is missing or reversed."""
+    """Return the numbers of a URDF document, which may be faulty: the checks report the faults."""
     if root.tag != "robot":
         root.fail(f"<{root.tag}> is not a URDF robot; expected <robot> as the outermost element")
     packages = packages or {}
@@ -82,7 +82,7 @@ def urdf_model(root: xml.Element, data: bytes, packages: Mapping[str, str | Path
 
 
 def tree_model(tree: Tree, format_: str) -> FileModel:
-    """Return the numbers of a tree that a reader has made: they can be checked and not repaired."""
+    """Return the numbers of a tree from a reader, which can be checked but not repaired."""
     hinges = tuple(Hinge(**vars(joint)) for joint in tree.joints)
     joints = JointTree.of(hinges)
     bodies = tuple(
@@ -95,9 +95,9 @@ def tree_model(tree: Tree, format_: str) -> FileModel:
 def _body(
     element: xml.Element, tree: JointTree, places: dict[int, int], files: MeshFolders, composite: set[str]
 ) -> Body:
-    """Return the body of a link; its collision solids come first, as they are more often of one density."""
+    """Return the body of a link; collision solids come first, since they have one density more often."""
     name = element.text_of("name")
-    groups = [ShapeGroup(tuple(_parts(element.all(tag), files))) for tag in ("collision", "visual")]
+    groups = [ShapeGroup(tuple(_shapes(element.all(tag), files))) for tag in ("collision", "visual")]
     solids = tuple(shape for group in groups for shape in group.shapes if shape.solid)
     common = tree.body_fields(name, solids) | {
         "solids": solids,
@@ -115,14 +115,15 @@ def _body(
 
 
 def _composite_links(root: xml.Element, hinges: Sequence[Hinge]) -> set[str]:
-    """Return links whose mass may include that of others: shapes without a mass are welded to them."""
-    shown = [link for link in root.all("link") if link.all("visual") or link.all("collision")]
-    massless = {link.text_of("name") for link in shown if not link.all("inertial")}
+    """Return links whose mass may include that of others: shapes without mass are welded to them."""
+    links = [link for link in root.all("link") if link.all("visual") or link.all("collision")]
+    massless = {link.text_of("name") for link in links if not link.all("inertial")}
     return {hinge.parent for hinge in hinges if hinge.kind == "fixed" and hinge.child in massless}
 
 
-def _parts(shown: list[xml.Element], files: MeshFolders) -> Iterator[LinkShape]:
-    for part in shown:
+def _shapes(parts: list[xml.Element], files: MeshFolders) -> Iterator[LinkShape]:
+    """Yield the shapes of visual or collision elements."""
+    for part in parts:
         for shape in (child for geometry in part.all("geometry") for child in geometry.children):
             if shape.tag == "mesh":
                 name = shape.attributes.get("filename", "")

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 ROOT_JOINT = "root_joint"
 """The joint of a floating base, named as in Pinocchio."""
 
-
 MIN_COMPENSATED_SHARE = 2.0**-40
-"""The least compensated mass of a group, relative to the sum of its absolute masses, so that a moment without a force
-has a mass."""
+"""The smallest compensated mass of a group over its absolute masses: a moment without a force has one, too."""
 
 MULTI_FREEDOM_TYPES = {"floating": "free", "planar": "planar", "ball": "ball"}
 """Joint types with several freedoms in files, and their names in `joint_types.freedoms_of`."""
@@ -61,20 +59,19 @@ class Assembly:
 
     def __init__(self, tree: Tree, base: str, moving: set[str], values: Mapping[str, float], floating: bool) -> None:
         self.tree, self.base = tree, base
-        self.still: list[tuple[LinkModel, Array]] = []
+        self.fixed: list[tuple[LinkModel, Array]] = []
         self.bodies = [_MovingBody(None, base, -1, np.eye(4))] if floating else list[_MovingBody]()
         self.places: dict[str, LinkPlace] = {}
         children = tree.children
-        stack: list[tuple[str, LinkPlace, TreeJoint | None]] = [
-            (base, LinkPlace(0 if floating else -1, np.eye(4)), None)
-        ]
+        root = LinkPlace(0 if floating else -1, np.eye(4))
+        stack: list[tuple[str, LinkPlace, TreeJoint | None]] = [(base, root, None)]
         while stack:
             link, place, joint = stack.pop()
             if joint is not None:
                 self.bodies.append(_MovingBody(joint, link, place.body, place.pose))
                 place = LinkPlace(len(self.bodies) - 1, np.eye(4))
             self.places[link] = place
-            (self.bodies[place.body].welded if place.body >= 0 else self.still).append((tree.links[link], place.pose))
+            (self.bodies[place.body].welded if place.body >= 0 else self.fixed).append((tree.links[link], place.pose))
             for below in reversed(children.get(link, [])):
                 moves = below.name in moving
                 with np.errstate(over="ignore", invalid="ignore"):
@@ -83,7 +80,7 @@ class Assembly:
         for link in tree.origins.keys() & self.places.keys():
             self.places[link] = replace(self.places[link], pose=self.places[link].pose @ tree.origins[link])
         self._check_floating(floating)
-        self.placed = [self._placed(body) for body in self.bodies]
+        self.file_joints = [self._file_joint(body) for body in self.bodies]
 
     @property
     def only_leaf(self) -> str | None:
@@ -91,38 +88,36 @@ class Assembly:
         leaf = only_leaf([body.parent for body in self.bodies])
         return None if leaf is None else self.bodies[leaf].name
 
-    def described(self, leaders: Mapping[str, Mimic], ends: Sequence[str], straighten: float) -> Description:
-        """Return the robot in canonical frames. Its tool is in the only one of `ends`; with several
-        ends it has no tip.
-        """
-        table = canonical_tree(self.placed, straighten)
+    def description(self, leaders: Mapping[str, Mimic], ends: Sequence[str], straighten: float) -> Description:
+        """Return the robot in canonical frames. A single one of `ends` has the tool; with several there is no tip."""
+        table = canonical_tree(self.file_joints, straighten)
         joints, followers = split_followers([
             row
-            for body, placed, place in zip(self.bodies, self.placed, table.rows, strict=True)
-            for row in _with_drive(body.joint, freedoms_of(placed.kind, self._joint(body.joint, leaders, place)))
+            for body, joint, place in zip(self.bodies, self.file_joints, table.rows, strict=True)
+            for row in _with_drive(body.joint, freedoms_of(joint.kind, self._joint(body.joint, leaders, place)))
         ])  # fmt: skip
-        own, base = [np.asarray(T) for T in table.own], inverse(np.asarray(table.base))
+        file_frames, base = [np.asarray(T) for T in table.file_frames], inverse(np.asarray(table.base))
         with np.errstate(over="ignore", invalid="ignore"):
+            poses = [(base if p.body < 0 else file_frames[p.body]) @ p.pose for p in self.places.values()]
             frames = tuple(
-                Frame(name, place.body, rounded_transform((base if place.body < 0 else own[place.body]) @ place.pose))
-                for name, place in self.places.items()
+                Frame(name, place.body, rounded_transform(pose))
+                for (name, place), pose in zip(self.places.items(), poses, strict=True)
             )
-            still = tuple(visual.moved(base @ T) for link, T in self.still for visual in link.visuals)
+            base_visuals = tuple(visual.moved(base @ T) for link, T in self.fixed for visual in link.visuals)
         tips = [self._tip(end) for end in ends]
-        whole = Description(
-            self.tree.name, joints, table.links, self.tree.gravity, table.base, followers=followers, base_visuals=still,
-            parents=tuple(body.parent for body in self.bodies), frames=frames,
+        description = Description(
+            self.tree.name, joints, table.links, self.tree.gravity, table.base, followers=followers, frames=frames,
+            parents=tuple(body.parent for body in self.bodies), base_visuals=base_visuals,
         )  # fmt: skip
         if len(tips) != 1:
-            return whole
+            return description
         (tip,) = tips
-        return replace(whole, tip=tip.body, flange=table.own[tip.body], tool=rounded_transform(tip.pose))
+        return replace(description, tip=tip.body, flange=table.file_frames[tip.body], tool=rounded_transform(tip.pose))
 
     def _tip(self, end: str) -> LinkPlace:
         if self.places[end].body < 0:
-            raise ModelError(
-                f"{self.tree.name}: no joint moves between {self.base!r} and {end!r}; choose base= and tip="
-            )
+            text = f"no joint moves between {self.base!r} and {end!r}; choose base= and tip="
+            raise ModelError(f"{self.tree.name}: {text}")
         return self.places[end]
 
     def _check_floating(self, floating: bool) -> None:
@@ -131,19 +126,18 @@ class Assembly:
                 where, name = self.tree.place_of(body.joint), body.joint.name
                 raise ModelError(f"{where}: floating=True, but joint {name!r} lets {body.name!r} float already")
 
-    def _placed(self, body: _MovingBody) -> FileJoint:
+    def _file_joint(self, body: _MovingBody) -> FileJoint:
         kind = body.joint.kind if body.joint else "floating"
         axis = body.joint.axis if body.joint else np.array([0.0, 0.0, 1.0])
-        return FileJoint(
-            body.placement, axis, MULTI_FREEDOM_TYPES.get(kind, kind), _welded_body(body.name, body.welded), body.parent
-        )
+        link = _welded_body(body.name, body.welded)
+        return FileJoint(body.placement, axis, MULTI_FREEDOM_TYPES.get(kind, kind), link, body.parent)
 
     def _joint(self, joint: TreeJoint | None, leaders: Mapping[str, Mimic], row: Placement) -> JointModel:
-        """Return a joint of the file in its canonical place; its type follows later."""
+        """Return a joint of the file in its canonical place, still without its type."""
         placed = JointModel(ROOT_JOINT, "", row.alpha, row.a, row.d, row.theta, gamma=row.gamma, y=row.y, z=row.z)
         if joint is None:
-            taken = any(body.joint and body.joint.name == ROOT_JOINT for body in self.bodies)
-            return replace(placed, name=f"{ROOT_JOINT}_2") if taken else placed
+            in_use = any(body.joint and body.joint.name == ROOT_JOINT for body in self.bodies)
+            return replace(placed, name=f"{ROOT_JOINT}_2") if in_use else placed
         if joint.kind in MULTI_FREEDOM_TYPES:
             return replace(placed, name=joint.name)
         return replace(
@@ -175,19 +169,21 @@ def _welded_body(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
     if not bodies:
         return LinkModel(name, 0.0, (0.0, 0.0, 0.0), welded[0][0].inertia, visuals)
     body = composite(bodies)
-    made = LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
-    carried = [(link, T) for link, T in welded if link.compensated_mass]
-    if not carried:
-        return made
-    mass = sum(link.compensated_mass for link, _ in carried)
-    least = MIN_COMPENSATED_SHARE * sum(abs(link.compensated_mass) for link, _ in carried)
-    if abs(mass) < least:  # a moment without a force: a slight mass far away has it
-        mass = least
-    if all(link.compensated_mass == link.mass and link.compensated_com == link.com for link, _ in carried):
-        own = composite([_body_in_frame(link, T) for link, T in carried])
-        return replace(made, compensated_mass=mass, compensated_com=triple(own.com))
-    places = [link.compensated_mass * (T[:3, :3] @ np.asarray(link.compensated_com) + T[:3, 3]) for link, T in carried]
-    return replace(made, compensated_mass=mass, compensated_com=triple(sum(places) / mass))
+    link_model = LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+    compensated = [(link, T) for link, T in welded if link.compensated_mass]
+    if not compensated:
+        return link_model
+    mass = sum(link.compensated_mass for link, _ in compensated)
+    min_mass = MIN_COMPENSATED_SHARE * sum(abs(link.compensated_mass) for link, _ in compensated)
+    if abs(mass) < min_mass:  # a moment without a force: that of a small mass at a large distance
+        mass = min_mass
+    if all(link.compensated_mass == link.mass and link.compensated_com == link.com for link, _ in compensated):
+        centre_body = composite([_body_in_frame(link, T) for link, T in compensated])
+        return replace(link_model, compensated_mass=mass, compensated_com=triple(centre_body.com))
+    places = [
+        link.compensated_mass * (T[:3, :3] @ np.asarray(link.compensated_com) + T[:3, 3]) for link, T in compensated
+    ]
+    return replace(link_model, compensated_mass=mass, compensated_com=triple(sum(places) / mass))
 
 
 def _body_in_frame(link: LinkModel, T: Array) -> Link:

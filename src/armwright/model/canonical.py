@@ -4,15 +4,15 @@ z_i lies on the axis of joint i. x_i lies on the common normal with the axis of 
 placements are then zero: modified DH; Khalil and Kleinfinger 1986 where a link has several children.
 
 Nearly parallel axes have a distant common normal. The frame then stays near the link, x_i has the direction of the
-normal, and p has a second entry (Hayati). A free choice is made for zeros:
+normal, and p has a second entry (Hayati). Free choices produce zeros:
 
 - the first frame and the frames of leaves need no offset of their joint
-- parallel axes have their normal where the last one ended
+- the normal of parallel axes starts where that of the joint before ends
 - a prismatic axis passes through the frame before it
-- a leaf is turned for zeros of its centre of mass
+- the frame of a leaf is rotated for zeros of its centre of mass
 
 Ball and free joints keep the frame of the file, in whose axes they move. Each frame is computed in the file's frame of
-its link, each placement from two neighbours. No sums along the tree lose digits.
+its link, each placement from two adjacent frames: no sums along the tree lose digits.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class Placement:
 class CanonicalTree:
     """The placements of all joints, and the links in the frames after them.
 
-    `base` is frame 0 in the frame of the base, `own` are the file's frames of the links in the canonical ones.
+    `base` is frame 0 in the frame of the base; `file_frames` are the frames of the file in the canonical frames.
     """
 
     base: Transform
     rows: tuple[Placement, ...]
     links: tuple[LinkModel, ...]
-    own: tuple[Transform, ...]
+    file_frames: tuple[Transform, ...]
 
 
 def canonical_tree(joints: Sequence[FileJoint], straighten: float = 0.0) -> CanonicalTree:
@@ -74,26 +74,24 @@ def canonical_tree(joints: Sequence[FileJoint], straighten: float = 0.0) -> Cano
     parallel.
     """
     if not all(np.abs(joint.placement).max() < MAX_COORDINATE for joint in joints):
-        raise ModelError(
-            f"the links lie more than {MAX_COORDINATE:g} m apart, or nowhere; check the positions of the joints"
-        )
-    found = _FrameSearch(joints, straighten)
-    links = [link_in_frame(joint.body, inverse(K)) for joint, K in zip(joints, found.frames, strict=True)]
-    own = [rounded_transform(inverse(K)) for K in found.frames]
-    return CanonicalTree(rounded_transform(found.base), tuple(found.rows), tuple(links), tuple(own))
+        raise ModelError(f"links are more than {MAX_COORDINATE:g} m apart, or not finite; check the joints' positions")
+    search = _FrameSearch(joints, straighten)
+    links = [link_in_frame(joint.body, inverse(K)) for joint, K in zip(joints, search.frames, strict=True)]
+    file_frames = [rounded_transform(inverse(K)) for K in search.frames]
+    return CanonicalTree(rounded_transform(search.base), tuple(search.rows), tuple(links), tuple(file_frames))
 
 
 class _FrameSearch:
     """The canonical frames, each in the file's frame of its link, and the placements between them."""
 
     def __init__(self, joints: Sequence[FileJoint], straighten: float) -> None:
-        self.within = max(ROUNDING_TOLERANCE, straighten)
+        self.tolerance = max(ROUNDING_TOLERANCE, straighten)
         self.joints = straightened(joints, straighten) if straighten else joints
         self.children: dict[int, list[int]] = {}
         for i, joint in enumerate(joints):
             self.children.setdefault(joint.parent, []).append(i)
-        self.size = _chain_lengths(joints)
-        first = max(self.children[-1], key=lambda i: self.size[i])
+        self.chain_lengths = _chain_lengths(joints)
+        first = max(self.children[-1], key=lambda i: self.chain_lengths[i])
         self.origin = self.joints[first].placement[:3, 3]
         self.length = self._length()
         self.base = self.joints[first].placement @ self._frame(first, None)
@@ -109,8 +107,8 @@ class _FrameSearch:
         lengths = list[float]()
         for joint in self.joints:
             start = self.origin if joint.parent < 0 else np.zeros(3)
-            way = float(np.linalg.norm(joint.placement[:3, 3] - start))
-            lengths.append(way + (lengths[joint.parent] if joint.parent >= 0 else 0.0))
+            distance = float(np.linalg.norm(joint.placement[:3, 3] - start))
+            lengths.append(distance + (lengths[joint.parent] if joint.parent >= 0 else 0.0))
         return max(lengths)
 
     def _frame(self, i: int, before: Array | None) -> Array:
@@ -118,15 +116,15 @@ class _FrameSearch:
         joint = self.joints[i]
         if joint.kind not in SINGLE_TYPES:
             return np.eye(4) if joint.kind != "planar" else _frame(_link_axis(joint.z, None), joint.z, np.zeros(3))
-        z, stay = joint.z, _x_without_theta(before, joint.z)
+        z, x0 = joint.z, _x_without_theta(before, joint.z)
         beyond = [c for c in self.children.get(i, []) if self.joints[c].kind in SINGLE_TYPES]
         start = self._start(joint, before, beyond)
         if not beyond:
-            F = _frame(_link_axis(z, stay), z, start)
-            return F if joint.prismatic or i in self.children else self._turned(i, F, before)
-        tried = sorted(beyond, key=lambda c: -self.size[c])[:MAX_TRIED_CHILDREN]
-        ways = [self._towards(z, start, stay, self.joints[c]) for c in tried]
-        return ways[0] if len(beyond) == 1 else min(ways, key=lambda F: self._spread(F, beyond))
+            F = _frame(_link_axis(z, x0), z, start)
+            return F if joint.prismatic or i in self.children else self._rotated(i, F, before)
+        tried = sorted(beyond, key=lambda c: -self.chain_lengths[c])[:MAX_TRIED_CHILDREN]
+        frames = [self._towards(z, start, x0, self.joints[c]) for c in tried]
+        return frames[0] if len(beyond) == 1 else min(frames, key=lambda F: self._operations(F, beyond))
 
     def _start(self, joint: FileJoint, before: Array | None, beyond: Sequence[int]) -> Array:
         """Return the point of the axis with the simplest placement from the frame before."""
@@ -137,44 +135,46 @@ class _FrameSearch:
         t = _nearest_point(before, joint.z)
         return t * joint.z if abs(t) <= self.length else np.zeros(3)
 
-    def _towards(self, z: Array, start: Array, stay: Array, child: FileJoint) -> Array:
-        """Return the frame on the common normal with the axis of a child, or at `start` if that normal is distant."""
+    def _towards(self, z: Array, start: Array, x0: Array, child: FileJoint) -> Array:
+        """Return the frame on the common normal with the axis of a child, or at `start` if that normal is distant.
+
+        `x0` is the direction of x that needs no theta.
+        """
         point, f = child.line
         across, apart = np.cross(z, f), point - start
         sine = float(np.linalg.norm(across))
         if sine <= ROUNDING_TOLERANCE:
-            aside = apart - (apart @ z) * z
-            return _frame(
-                normal_to(z, aside) if np.linalg.norm(aside) > ROUNDING_TOLERANCE * self.length else stay, z, start
-            )
+            normal = apart - (apart @ z) * z
+            parallel = np.linalg.norm(normal) > ROUNDING_TOLERANCE * self.length
+            return _frame(normal_to(z, normal) if parallel else x0, z, start)
         x = normal_to(z, across)
-        here, there = (float(np.cross(apart, way) @ across) / sine**2 for way in (f, z))
-        near = MAX_NORMAL_RATIO * float(np.linalg.norm(point)) + ROUNDING_TOLERANCE * self.length
+        here, there = (float(np.cross(apart, axis) @ across) / sine**2 for axis in (f, z))
+        limit = MAX_NORMAL_RATIO * float(np.linalg.norm(point)) + ROUNDING_TOLERANCE * self.length
         foot = start + here * z
         distance = float(apart @ x)
         if abs(distance) > ROUNDING_TOLERANCE * self.length:
             x = x * math.copysign(1.0, distance)
-        elif x @ stay < -ROUNDING_TOLERANCE:
+        elif x @ x0 < -ROUNDING_TOLERANCE:
             x = -x
-        fits = abs(there) <= near and (abs(float(foot @ z)) <= near or abs(here) <= ROUNDING_TOLERANCE * self.length)
-        return _frame(x, z, foot if fits else start)
+        close = abs(there) <= limit and (abs(float(foot @ z)) <= limit or abs(here) <= ROUNDING_TOLERANCE * self.length)
+        return _frame(x, z, foot if close else start)
 
-    def _spread(self, F: Array, beyond: Sequence[int]) -> int:
+    def _operations(self, F: Array, beyond: Sequence[int]) -> int:
         """Return an estimate of the operations from a frame to those of several children."""
-        operations, back = 0, inverse(F)
+        operations, into_F = 0, inverse(F)
         for c in beyond:
             child = self.joints[c]
             before = inverse(child.placement) @ F
             start = before[:3, 3] if child.prismatic else _nearest_point(before, child.z) * child.z
-            along, p = back[:3, :3] @ child.line[1], back @ child.placement @ [*start, 1.0]
-            operations += GAMMA_OPERATIONS * (min(abs(along[0]), abs(along[1])) > self.within)
+            along, p = into_F[:3, :3] @ child.line[1], into_F @ child.placement @ [*start, 1.0]
+            operations += GAMMA_OPERATIONS * (min(abs(along[0]), abs(along[1])) > self.tolerance)
             operations += OFFSET_OPERATIONS * int(np.sum(np.abs(p[:3]) > ROUNDING_TOLERANCE * self.length))
         return operations
 
     def _row(self, M: Array) -> Placement:
         """Return the placement for a transform between two frames."""
         x, y, _ = M[:3, 2]
-        gamma = 0.0 if max(abs(x), abs(y)) <= self.within else self._angle(x * math.copysign(1.0, -y), abs(y))
+        gamma = 0.0 if max(abs(x), abs(y)) <= self.tolerance else self._angle(x * math.copysign(1.0, -y), abs(y))
         N = _about_z(-gamma) @ M
         alpha = self._angle(-N[1, 2], N[2, 2])
         (ca, sa), (a, y, z) = cos_sin(alpha), N[:3, 3].tolist()
@@ -190,23 +190,23 @@ class _FrameSearch:
 
     def _angle(self, sine: float, cosine: float) -> float:
         """Return the angle of a sine and a cosine; right angles are exact."""
-        if abs(sine) <= self.within:
+        if abs(sine) <= self.tolerance:
             return 0.0 if cosine > 0 else math.pi
-        return math.copysign(math.pi / 2, sine) if abs(cosine) <= self.within else math.atan2(sine, cosine)
+        return math.copysign(math.pi / 2, sine) if abs(cosine) <= self.tolerance else math.atan2(sine, cosine)
 
-    def _turned(self, i: int, F: Array, before: Array | None) -> Array:
-        """Return the frame of a leaf, turned about its axis if a zero of its body saves operations."""
+    def _rotated(self, i: int, F: Array, before: Array | None) -> Array:
+        """Return the frame of a leaf, rotated about its axis if a zero of its body saves operations."""
         body, planar = self.joints[i].body, self._planar(i)
-        turned = link_in_frame(body, inverse(F))
-        (xx, xy, _), (_, yy, _), _ = turned.inertia
-        ways = [F]
-        for angle in (math.atan2(turned.com[1], turned.com[0]), math.atan2(2 * xy, xx - yy) / 2):
+        link = link_in_frame(body, inverse(F))
+        (xx, xy, _), (_, yy, _), _ = link.inertia
+        frames = [F]
+        for angle in (math.atan2(link.com[1], link.com[0]), math.atan2(2 * xy, xx - yy) / 2):
             c, s = math.cos(angle), math.sin(angle)
-            ways.append(_frame(c * F[:3, 0] + s * F[:3, 1], F[:3, 2], F[:3, 3]))
-        return min(ways, key=lambda way: self._cost(way, body, before, planar))
+            frames.append(_frame(c * F[:3, 0] + s * F[:3, 1], F[:3, 2], F[:3, 3]))
+        return min(frames, key=lambda frame: self._cost(frame, body, before, planar))
 
     def _cost(self, F: Array, body: LinkModel, before: Array | None, planar: bool) -> int:
-        """Return the operations that depend on the turn of a leaf's frame about its axis."""
+        """Return the operations that depend on the rotation of a leaf's frame about its axis."""
         link = link_in_frame(body, inverse(F))
         offset = before is not None and self._row(inverse(before) @ F).theta % (math.pi / 2) != 0
         entries = [x != 0 and body.mass != 0 for x in link.com]
@@ -216,15 +216,15 @@ class _FrameSearch:
         return offset + COM_OPERATIONS[sum(entries)] + PRODUCT_OPERATIONS * sum(x != 0 for x in (xy, xz, yz))
 
     def _planar(self, i: int) -> bool:
-        """Return whether a link turns about a single direction in every position."""
-        turning = self.joints[i].z
+        """Return whether a link rotates about a single direction in every position."""
+        direction = self.joints[i].z
         while i >= 0:
             joint = self.joints[i]
             if joint.kind not in SINGLE_TYPES or (
-                not joint.prismatic and np.linalg.norm(np.cross(joint.z, turning)) > 1e-12
+                not joint.prismatic and np.linalg.norm(np.cross(joint.z, direction)) > 1e-12
             ):
                 return False
-            turning, i = joint.placement[:3, :3] @ turning, joint.parent
+            direction, i = joint.placement[:3, :3] @ direction, joint.parent
         return True
 
 
@@ -267,7 +267,7 @@ def _nearest_point(before: Array, z: Array) -> float:
 
 
 def _x_without_theta(before: Array | None, z: Array) -> Array:
-    """Return the x axis that needs no theta: that of the frame before, turned by gamma."""
+    """Return the x axis that needs no theta: that of the frame before, rotated by gamma."""
     if before is None:
         return _any_normal(z)
     if abs(before[:3, 0] @ z) <= ROUNDING_TOLERANCE:
@@ -277,13 +277,11 @@ def _x_without_theta(before: Array | None, z: Array) -> Array:
 
 
 def _link_axis(z: Array, x: Array | None) -> Array:
-    """Return the axis of the file's frame that is normal to z and nearest to x, to keep zeros of the
-    inertia; else x.
-    """
+    """Return the axis of the file's frame normal to z and nearest to x, which keeps zeros of the inertia; else x."""
     nearest = _any_normal(z) if x is None else x
     axes = [sign * axis for axis in np.eye(3) for sign in (1, -1)]
-    fitting = [axis for axis in axes if abs(axis @ z) <= ROUNDING_TOLERANCE]
-    return max(fitting, key=lambda axis: float(axis @ nearest)) if fitting else nearest
+    normal_axes = [axis for axis in axes if abs(axis @ z) <= ROUNDING_TOLERANCE]
+    return max(normal_axes, key=lambda axis: float(axis @ nearest)) if normal_axes else nearest
 
 
 def _any_normal(z: Array) -> Array:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from armwright.algebra import point_inertia
 from armwright.mechanism import Link
 
-if TYPE_CHECKING:
-    pass
-
 
 def _merged_pair(one: Link, two: Link) -> Link:
-    """Return two bodies fixed to each other as one."""
     mass = one.mass + two.mass
     com = (one.moment + two.moment) * (1 / mass) if mass else one.com
     inertia = one.inertia + two.inertia

@@ -1,4 +1,4 @@
-"""Checks that the parts of a description fit each other."""
+"""Checks that the parts of a description agree with each other."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from armwright.mechanism import FREEDOMS_OF_KIND
 
 if TYPE_CHECKING:
     from armwright.model.description import Description
-
-    pass
 from armwright.model.records import JointModel
 from armwright.model.transforms import IDENTITY_TRANSFORM
 
@@ -34,24 +32,23 @@ def check_finite(robot: Description) -> None:
 
 
 def check_springs(robot: Description) -> None:
-    """Raise a ModelError if a joint of several freedoms has springs that one joint cannot have."""
+    """Raise a ModelError if a joint with several freedoms has springs that it cannot have."""
     rows = robot.rows
     for ball in robot.balls:
-        own = rows[ball.joint : ball.joint + ball.freedoms]
-        if any(any(row.spring_curve) for row in own):
+        freedoms = rows[ball.joint : ball.joint + ball.freedoms]
+        if any(any(row.spring_curve) for row in freedoms):
+            text = f"a spring with a curve is for joints of one freedom, not {ball.kind}"
+            raise ModelError(f"robot {robot.name!r}: {text}")
+        stiffnesses = {row.spring_stiffness for row in freedoms if not row.prismatic}
+        if len(stiffnesses) > 1:
             raise ModelError(
-                f"robot {robot.name!r}: a spring with a curve is for joints of one freedom, not {ball.kind}"
-            )
-        turning = {row.spring_stiffness for row in own if not row.prismatic}
-        if len(turning) > 1:
-            raise ModelError(
-                f"robot {robot.name!r}: the freedoms of {own[0].name.rpartition('.')[0]} that turn have springs of "
-                f"{', '.join(f'{k:g}' for k in sorted(turning))}; expected one stiffness for all of them"
+                f"robot {robot.name!r}: the rotations of {freedoms[0].name.rpartition('.')[0]} have springs of "
+                f"{', '.join(f'{k:g}' for k in sorted(stiffnesses))}; expected one stiffness for all of them"
             )
 
 
 def check_tree(robot: Description) -> None:
-    """Raise a ModelError if a parent, the tip, a frame or a joint of several freedoms does not fit the links."""
+    """Raise a ModelError if a parent, the tip, a frame or a joint with several freedoms contradicts the links."""
     count = len(robot.links)
     if len(robot.parents) != count or any(not -1 <= parent < i for i, parent in enumerate(robot.parents)):
         raise ModelError(
@@ -74,35 +71,33 @@ def check_tree(robot: Description) -> None:
 
 def check_names(rows: Sequence[JointModel]) -> None:
     """Raise a ModelError if two joints share a name, since followers refer to joints by name."""
-    twice = sorted(name for name, count in Counter(row.name for row in rows).items() if count > 1)
-    if twice:
-        raise ModelError(
-            f"several joints are called {', '.join(twice)}; where joints follow others by name, give each its own"
-        )
+    duplicates = sorted(name for name, count in Counter(row.name for row in rows).items() if count > 1)
+    if duplicates:
+        names = ", ".join(duplicates)
+        raise ModelError(f"several joints are called {names}; where joints follow others by name, give each its own")
 
 
 def check_mimics(robot: Description) -> None:
     """Raise a ModelError if a follower refers to an unknown joint, or has an invalid factor, offset or curve."""
     leaders = {joint.name: joint for joint in robot.joints}
     if any(joint.mimic for joint in robot.joints):
-        raise ModelError(f"robot {robot.name!r}: a joint that follows another one belongs into followers")
+        raise ModelError(f"robot {robot.name!r}: a joint that follows another one belongs to followers")
     places = [-1]
     if robot.followers:
         check_names((*robot.joints, *robot.followers))
     for joint in robot.followers:
         mimic = joint.mimic
         if mimic is None or not places[-1] < mimic.place < len(robot.joints) + len(robot.followers):
-            raise ModelError(
-                f"robot {robot.name!r}: follower {joint.name!r} needs a mimic with its place among the joints"
-            )
+            text = f"follower {joint.name!r} needs a mimic with its place among the joints"
+            raise ModelError(f"robot {robot.name!r}: {text}")
         places.append(mimic.place)
         for name in (mimic.joint, *(other for other, _ in mimic.others)):
             if name not in leaders:
                 raise unknown(f"joint for {joint.name!r} of robot {robot.name!r} to follow:", name, leaders)
             if (kind := leaders[name].kind) in FREEDOMS_OF_KIND or joint.kind in FREEDOMS_OF_KIND:
                 raise ModelError(
-                    f"robot {robot.name!r}: {joint.name!r} follows {name!r}, and the position of a "
-                    f"{kind or joint.kind} joint is no number that could follow or be followed"
+                    f"robot {robot.name!r}: {joint.name!r} follows {name!r}, and a {kind or joint.kind} joint can "
+                    "neither follow nor be followed, since its position is not one number"
                 )
         if not (mimic.moves and all(map(math.isfinite, (mimic.factor, mimic.offset, *mimic.curve)))):
             curve = f", curve {mimic.curve!r}" if mimic.curve else ""
@@ -111,6 +106,5 @@ def check_mimics(robot: Description) -> None:
                 f"{mimic.offset!r}{curve}; expected finite numbers and a factor that is not zero"
             )
         if mimic.curve and (mimic.others or mimic.loop):
-            raise ModelError(
-                f"robot {robot.name!r}: {joint.name!r} has a curve and follows several joints; expected one"
-            )
+            text = f"{joint.name!r} has a curve and follows several joints; expected one"
+            raise ModelError(f"robot {robot.name!r}: {text}")

@@ -86,15 +86,15 @@ class Description:
 
     @cached_property
     def _hash(self) -> int:
-        """The hash of all fields that matter for compiled code, computed once; it keys the caches."""
+        """The hash of all fields that determine compiled code, computed once; it is the key of caches."""
         return hash(tuple(getattr(self, field.name) for field in fields(Description) if field.hash is not False))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone, without the cached mechanism and compiled functions."""
+        """Return the fields, without the cached mechanism and compiled functions."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the fields from a pickle and check them as those of any robot."""
+        """Set the fields from a pickle, and check them."""
         vars(self).update(state)
         for part in (*self.links, *((self.payload,) if self.payload else ())):
             part.__post_init__()
@@ -112,7 +112,7 @@ class Description:
 
     @cached_property
     def entries(self) -> tuple[int, ...]:
-        """The entry of q for each of `joints`; for a freedom of a ball, some entry of that ball."""
+        """The entry of q for each of `joints`; for a freedom of a ball, one of the entries of that ball."""
         return tuple(position_entry(self.balls, i) for i in range(self.n))
 
     @property
@@ -124,16 +124,14 @@ class Description:
         return q
 
     def unit(self, q: Array) -> Array:
-        """Return positions (..., nq) with every quaternion scaled to unit length. A zero one raises an InputError."""
+        """Return positions (..., nq) with quaternions scaled to unit length. A zero quaternion raises an InputError."""
         q = np.array(q, dtype=float)
         for ball in self.balls:
             length = np.linalg.norm(q[..., ball.unit_vector], axis=-1, keepdims=True)
             if not length.all():
                 joint = self.rows[ball.joint].name.rpartition(".")[0]
-                raise InputError(
-                    f"entries {ball.unit_vector.start} to {ball.unit_vector.stop - 1} of q are all zero, which {joint} "
-                    "cannot be turned by; expected a rotation, such as that of robot.neutral"
-                )
+                entries = f"entries {ball.unit_vector.start} to {ball.unit_vector.stop - 1} of q"
+                raise InputError(f"{entries}, the rotation of {joint}, are all zero; expected one as in robot.neutral")
             q[..., ball.unit_vector] /= length
         return q
 
@@ -169,24 +167,24 @@ class Description:
         return known
 
     def frame(self, name: str) -> Frame:
-        """Return the frame of that name: of `frames`, else of a link, else the tool frame."""
+        """Return the frame with a name: one of `frames`, else of a link, else the tool frame."""
         if not isinstance(name, str) or name not in self._named_frames:
             raise unknown(f"frame of {self.name}:", name, self.frame_names)
         return self._named_frames[name]
 
     def with_task_frame(self, name: str | None) -> Self:
-        """Return the robot with another task frame, by its name; None keeps the present one."""
+        """Return the robot with another task frame, by its name; None keeps the current one."""
         return self if name is None else replace(self, seen=self.frame(name))
 
     @cached_property
     def balls(self) -> tuple[Ball, ...]:
         """The ball, free and planar joints, whose q has one entry more than their qd."""
-        found, coordinate = list[Ball](), 0
+        balls, coordinate = list[Ball](), 0
         for i, row in enumerate(self.rows):
             if row.kind in FREEDOMS_OF_KIND and row.freedom == 0:
-                found.append(Ball(row.kind, i, coordinate, coordinate + len(found)))
+                balls.append(Ball(row.kind, i, coordinate, coordinate + len(balls)))
             coordinate += row.mimic is None
-        return tuple(found)
+        return tuple(balls)
 
     @property
     def link_rows(self) -> tuple[int, ...]:
@@ -199,25 +197,21 @@ class Description:
         """All freedoms, followers included, in the order of the links."""
         if not self.followers:
             return self.joints
-        placed = {follower.mimic.place: follower for follower in self.followers if follower.mimic}
-        own = iter(self.joints)
-        return tuple(placed[i] if i in placed else next(own) for i in range(len(self.joints) + len(self.followers)))
+        followers = {follower.mimic.place: follower for follower in self.followers if follower.mimic}
+        independent, count = iter(self.joints), len(self.joints) + len(self.followers)
+        return tuple(followers[i] if i in followers else next(independent) for i in range(count))
 
     @property
     def couplings(self) -> tuple[JointCoupling, ...]:
-        """The drive of each of `rows`; empty if each is a coordinate of q and qd."""
+        """The coupling of each of `rows` to the coordinates; empty if each row is a coordinate of q and qd."""
         if not (self.followers or self.balls):
             return ()
         place = {joint.name: i for i, joint in enumerate(self.joints)}
-        own = iter(range(self.n))
+        coordinates = iter(range(self.n))
         return tuple(
-            JointCoupling(
-                tuple((place[name], factor) for name, factor in row.mimic.leaders),
-                row.mimic.offset,
-                curve=row.mimic.curve,
-            )
-            if row.mimic
-            else JointCoupling(((next(own), 1),))
+            JointCoupling(tuple((place[name], k) for name, k in mimic.leaders), mimic.offset, curve=mimic.curve)
+            if (mimic := row.mimic)
+            else JointCoupling(((next(coordinates), 1),))
             for row in self.rows
         )
 
@@ -239,26 +233,19 @@ class Description:
         return replace(self, joints=tuple(replace(row, mimic=None) for row in self.rows), followers=(), loops=())
 
     def mechanism(self, number: Callable[[float], Scalar] = float) -> Mechanism:
-        """Return the mechanism with every number turned into a scalar, such as `numpy.float32` or `mpmath.mpf`."""
+        """Return the mechanism with every number as a scalar, such as `numpy.float32` or `mpmath.mpf`."""
         return self._floats if number is float else mechanism_of(self, number)
 
     @cached_property
     def _floats(self) -> Mechanism:
-        """The mechanism in floats, which tracing needs often."""
+        """The mechanism in floats, cached since tracing needs it often."""
         return mechanism_of(self, float)
 
 
 add_former_names(
-    Description,
-    hand="tool_frame",
-    end="task_frame",
-    seen_at="with_task_frame",
-    freed="without_couplings",
-    each_joint="map_joints",
-    carriers="link_rows",
-    drives="couplings",
-)
-
+    Description, hand="tool_frame", end="task_frame", seen_at="with_task_frame", freed="without_couplings",
+    each_joint="map_joints", carriers="link_rows", drives="couplings",
+)  # fmt: skip
 
 AnyDescription = TypeVar("AnyDescription", bound=Description)
-"""A description, or a robot: what is given is returned with the same class."""
+"""A description, or a robot: functions return the class that they receive."""

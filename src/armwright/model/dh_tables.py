@@ -7,13 +7,13 @@
 | standard   | Rot(z, theta) Trans(z, d) Trans(x, a) Rot(x, alpha)     | the frame of that row | d            |
 | saha       | Rot(z, theta) Trans(z, b) Trans(x, a) Rot(x, alpha)     | frame i+1, on link i  | b            |
 
-Standard and Saha's tables place frames alike; they differ in numbering and in the letter. The joint variable is
-added to theta (revolute) or to d or b (prismatic). A prismatic joint counted by b = -d keeps its meaning: its z
-axis is turned round.
+Standard tables and those of Saha place frames equally; they differ in numbering and in the letter. The joint variable
+is added to theta (revolute) or to d or b (prismatic). A prismatic joint with b = -d keeps its meaning: its z axis is
+reversed.
 
-Trees are written in the modified convention, where a row says how its joint stands in the frame of any parent: after
+Trees are written in the modified convention, in which a row places its joint in the frame of any parent: after
 Khalil and Kleinfinger Rot(z, gamma) and Trans(z, z) come first, after Hayati also Trans(y, y). In a standard table all
-children of a link would turn about one axis, the z of its frame.
+children of a link would move about one axis, the z of its frame.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class DHTable:
 
 
 FIRST_AXIS_FRAME: Transform = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
-"""The frame of a link on a universal joint with z on the first axis and x on the second, in its canonical frame, which
-has z on the second."""
+"""The frame of a link on a universal joint with z on the first axis and x on the second, in its canonical frame with z
+on the second."""
 
 
 def read_table(
@@ -76,14 +76,14 @@ def read_table(
     becomes the first link, on a free joint.
     """
     readers = [Reader(row, _place_of(i, row, where)) for i, row in enumerate(rows)]
-    read = [read_joint(reader, i, convention) for i, reader in enumerate(readers)]
+    joint_rows = [read_joint(reader, i, convention) for i, reader in enumerate(readers)]
     names = [reader.text("name", f"link{i + 1}") for i, reader in enumerate(readers)]
     body = base_link(base, places) if base is not None else None
     floating = [body] if body is not None and floats else []
     first = len(floating)
     known = LinkNames((*(link.name for link in floating), *names), floats, body.name if body is not None else BASE_NAME)
     parents = row_parents(readers, known)
-    joints = [row.freedoms[0] for row in read]
+    joints = [row.freedoms[0] for row in joint_rows]
     frames = [(0.0, 0.0)] * len(rows)  # (alpha, a) from the canonical frame of link i to the frame its data are in
     if convention in ("standard", "saha"):
         frames = [(joint.alpha, joint.a) for joint in joints]
@@ -92,31 +92,28 @@ def read_table(
     children: dict[int, list[JointModel]] = {i: [] for i in range(-1, len(known.names))}
     for joint, parent in zip(joints, parents, strict=True):
         children[parent].append(joint)
-    each = zip(readers, names, joints, frames, list(children.values())[first + 1 :], strict=True)
-    links = [link_of(*one, places) for one in each]
+    link_data = zip(readers, names, joints, frames, list(children.values())[first + 1 :], strict=True)
+    links = [link_of(*data, places) for data in link_data]
     ends = [x_transform(*frame) for frame in frames]
     for i, joint in enumerate(joints):
         if convention == "angeles" and joint.prismatic:
             _reverse_axis(i, joints, links, ends)
-    for i, row in enumerate(read):
+    for i, row in enumerate(joint_rows):
         if row.z_axis == "first":
             links[i], ends[i] = _on_second_axis(links[i]), FIRST_AXIS_FRAME
-            joints = [
-                _from_first_axis(j) if parent == first + i else j for j, parent in zip(joints, parents, strict=True)
-            ]
-    every = [one for joint, row in zip(joints, read, strict=True) for one in (joint, *row.freedoms[1:])]
+            pairs = zip(joints, parents, strict=True)
+            joints = [_from_first_axis(j) if parent == first + i else j for j, parent in pairs]
+    freedoms = [one for joint, row in zip(joints, joint_rows, strict=True) for one in (joint, *row.freedoms[1:])]
     if base is not None and floats:
-        every = [
-            *freedoms_of("free", JointModel(base.text("joint", "root_joint"), "revolute", 0.0, 0.0, 0.0, 0.0)),
-            *every,
-        ]
+        root = JointModel(base.text("joint", "root_joint"), "revolute", 0.0, 0.0, 0.0, 0.0)
+        freedoms = [*freedoms_of("free", root), *freedoms]
     return DHTable(
-        *split_followers(every),
+        *split_followers(freedoms),
         (*floating, *links),
         (*(-1 for _ in floating), *parents),
         (*(IDENTITY_TRANSFORM for _ in floating), *ends),
         known,
-        tuple(row.written for row in read),
+        tuple(row.written for row in joint_rows),
     )
 
 
@@ -128,9 +125,8 @@ def check_rows(rows: object, convention: object) -> None:
         raise ModelError(f"a DH table is a sequence of rows, each a mapping; got {type(rows).__name__}")
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise ModelError(
-                f"row {i + 1} of the DH table is {row!r}; expected a mapping with keys like 'alpha' and 'mass'"
-            )
+            text = f"{row!r}; expected a mapping with keys like 'alpha' and 'mass'"
+            raise ModelError(f"row {i + 1} of the DH table is {text}")
 
 
 def _place_of(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[str | None], str]:
@@ -139,7 +135,7 @@ def _place_of(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[
 
 
 def _reverse_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends: list[Transform]) -> None:
-    """Turn z_i half a turn about x_i, so that the joint variable changes sign; frame i+1 turns back."""
+    """Rotate z_i by half a turn about x_i, which reverses the joint variable; frame i+1 rotates back."""
     joint, link = joints[i], links[i]
     joints[i] = replace(joint, alpha=_half_turn(joint.alpha), theta=_reverse(joint.theta), d=_reverse(joint.d))
     xx, yy, zz, xy, xz, yz = tensor_entries(link.inertia)
@@ -147,9 +143,9 @@ def _reverse_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends
     y, z, xy, xz = map(_reverse, (y, z, xy, xz))
     visuals = tuple(visual.moved(x_transform(math.pi, 0.0)) for visual in link.visuals)
     u, v, w = link.compensated_com
-    carried = (u, _reverse(v), _reverse(w)) if link.compensated_mass else link.compensated_com
+    compensated_com = (u, _reverse(v), _reverse(w)) if link.compensated_mass else link.compensated_com
     links[i] = replace(
-        link, com=(x, y, z), inertia=tensor((xx, yy, zz, xy, xz, yz)), visuals=visuals, compensated_com=carried
+        link, com=(x, y, z), inertia=tensor((xx, yy, zz, xy, xz, yz)), visuals=visuals, compensated_com=compensated_com
     )
     ends[i] = compose(x_transform(math.pi, 0.0), ends[i])
     if i + 1 < len(joints):
@@ -159,14 +155,15 @@ def _reverse_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends
 def _on_second_axis(link: LinkModel) -> LinkModel:
     """Return a body on a universal joint in the canonical frame (z on the second axis) from one with z on the first."""
     (x, y, z), (a, b, c), (xx, yy, zz, xy, xz, yz) = link.com, link.compensated_com, tensor_entries(link.inertia)
-    turned, visuals = tensor((yy, zz, xx, yz, xy, xz)), tuple(visual.moved(FIRST_AXIS_FRAME) for visual in link.visuals)
-    return replace(link, com=(y, z, x), compensated_com=(b, c, a), inertia=turned, visuals=visuals)
+    inertia = tensor((yy, zz, xx, yz, xy, xz))
+    visuals = tuple(visual.moved(FIRST_AXIS_FRAME) for visual in link.visuals)
+    return replace(link, com=(y, z, x), compensated_com=(b, c, a), inertia=inertia, visuals=visuals)
 
 
 def _from_first_axis(joint: JointModel) -> JointModel:
-    """Return a joint placed in the frame FIRST_AXIS_FRAME, placed in the frame around it."""
+    """Return a joint placed in FIRST_AXIS_FRAME as placed in the frame around it."""
     (ca, sa), (cg, sg) = cos_sin(joint.alpha), cos_sin(joint.gamma)
-    across = math.hypot(cg * sa, ca)  # how far its z axis is from the z axis of the outer frame
+    across = math.hypot(cg * sa, ca)  # the sine between its z axis and that of the outer frame
     alpha, gamma = 0.0 - math.atan2(across, sg * sa), math.atan2(cg * sa, ca) if across else 0.0
     turn = math.atan2(-cg, sg * ca) if across else math.atan2(-cg * ca, sg)
     c, s = cos_sin(gamma)

@@ -31,10 +31,10 @@ def _limit_reader(key: str, unit: str) -> Callable[[Reader, JointModel], float |
     def read(row: Reader, _joint: JointModel) -> float | None:
         if row.data[key] is None or (not masked(row.data[key]) and row.data[key] == math.inf):
             return None
-        most = row.at_least_zero(key, unit)
-        if most == 0:
-            row.fail(key, f"{key} = 0 would hold the joint; expected {unit} above zero, or None for no limit")
-        return most
+        limit = row.at_least_zero(key, unit)
+        if limit == 0:
+            row.fail(key, f"{key} = 0 would lock the joint; expected {unit} above zero, or None for no limit")
+        return limit
 
     return read
 
@@ -66,51 +66,49 @@ DRIVE_READERS: dict[str, tuple[str, Callable[[Reader, JointModel], Any]]] = {
 }
 """For each argument the field of a joint that it sets, and its reader."""
 
-
 ZERO_FOR_BALLS = ("viscous", "coulomb", "spring_stiffness", "rotor_inertia")
-"""Fields for which a zero for all joints also holds for ball, free and planar joints: a robot without friction has
-none."""
+"""Fields for which a zero for all joints includes ball, free and planar joints."""
 
 LIMITS_FOR_BALLS = ("max_velocity", "max_torque")
-"""Fields for which one value for all joints also holds for ball, free and planar joints."""
+"""Fields for which one value for all joints includes ball, free and planar joints."""
 
 
-def with_drives(robot: AnyDescription, where: str, **given: Any) -> AnyDescription:
-    """Return the robot with new values for its joints; joints and quantities that are not named keep theirs.
+def with_drives(robot: AnyDescription, where: str, **values: Any) -> AnyDescription:
+    """Return the robot with new values for its joints; other joints and quantities keep theirs.
 
     A value is one number for all independent joints, a list with one for each, or a mapping by name, which may name
     followers. Ball, free and planar joints have no position limits. A single value applies to them only if it limits
     speed or torque; their entries in a list may be None.
     """
     changes: dict[str, dict[str, Any]] = {}
-    for key, value in given.items():
+    for key, value in values.items():
         if value is None:
             continue
         if masked(value):
             raise InputError(f"{where}: {key} has masked entries; fill them first")
         field, read = DRIVE_READERS[key]
-        nothing = field in ZERO_FOR_BALLS and isinstance(value, Real) and value == 0
-        everywhere = nothing or field in LIMITS_FOR_BALLS
-        without = () if everywhere else tuple(row.name for row in robot.rows if row.kind in FREEDOMS_OF_KIND)
-        for name, own in _by_name(robot, where, key, value, without).items():
+        zero = field in ZERO_FOR_BALLS and isinstance(value, Real) and value == 0
+        balls = tuple(row.name for row in robot.rows if row.kind in FREEDOMS_OF_KIND)
+        excluded = () if zero or field in LIMITS_FOR_BALLS else balls
+        for name, entry in _by_name(robot, where, key, value, excluded).items():
             joint = next(row for row in robot.rows if row.name == name)
-            row = _reader(key, own, joint, f"{where}, {name}")
-            if name in without and own is None:
+            row = _reader(key, entry, joint, f"{where}, {name}")
+            if name in excluded and entry is None:
                 continue
-            if name in without and field == "limits":
-                row.fail(key, f"{key} = {own!r}: a {joint.kind} joint has no limits; expected None")
+            if name in excluded and field == "limits":
+                row.fail(key, f"{key} = {entry!r}: a {joint.kind} joint has no limits; expected None")
             changes.setdefault(name, {})[field] = read(row, joint)
     return robot.map_joints(lambda joint: replace(joint, **changes.get(joint.name, {})))
 
 
 def _reader(key: str, value: Any, joint: JointModel, where: str) -> Reader:
-    """Return a reader of one value of a joint, which may be a text with its unit."""
+    """Return a reader of one value of a joint, which may be text with its unit."""
     kinds = {key: {**drive_quantities(not joint.prismatic), "rotor_inertia": INERTIA}.get(DRIVE_READERS[key][0])}
     return Reader(table_in_si({key: value}, kinds, SI, lambda _key: where), lambda _key: where)
 
 
-def _by_name(robot: Description, where: str, key: str, value: Any, without: Sequence[str]) -> dict[str, Any]:
-    """Return the value of each joint by name; a single value does not apply to the joints `without`."""
+def _by_name(robot: Description, where: str, key: str, value: Any, excluded: Sequence[str]) -> dict[str, Any]:
+    """Return the value of each joint by name; a single value does not apply to the joints `excluded`."""
     names = [joint.name for joint in robot.joints]
     if isinstance(value, Mapping):
         known = [row.name for row in robot.rows]
@@ -122,7 +120,7 @@ def _by_name(robot: Description, where: str, key: str, value: Any, without: Sequ
         value = value.tolist()
     pair = key == "position"
     if not isinstance(value, Sequence) or isinstance(value, str) or (pair and _is_pair(value)):
-        return dict.fromkeys((name for name in names if name not in without), value)
+        return dict.fromkeys((name for name in names if name not in excluded), value)
     if len(value) != len(names):
         one = "one pair (low, high)" if pair else "one number"
         Reader({key: value}, lambda _key: where).fail(

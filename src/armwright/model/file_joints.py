@@ -21,7 +21,7 @@ class FileJoint:
     """A joint and its link as in a file.
 
     `placement` is the frame of the link at q = 0 in the frame of its parent (a number, -1 for the base). The axis
-    passes through the origin of the link's frame, in which `body` is given too. `kind` is revolute, prismatic, planar,
+    passes through the origin of the link's frame, which is also that of `body`. `kind` is revolute, prismatic, planar,
     ball or free.
     """
 
@@ -60,38 +60,38 @@ def normal_to(z: Array, across: Array) -> Array:
     return x
 
 
-def straightened(joints: Sequence[FileJoint], within: float) -> list[FileJoint]:
-    """Return the joints with nearly right angles made right, and nearly parallel or normal axes made so."""
-    found = list[FileJoint]()
+def straightened(joints: Sequence[FileJoint], tolerance: float) -> list[FileJoint]:
+    """Return the joints with right angles, and parallel or normal axes, where they are so within a tolerance."""
+    result = list[FileJoint]()
     for joint in joints:
-        T, axis = np.array(joint.placement), rounded_zeros(joint.z, within)
-        T[:3, :3] = rotation_xyz(*(_right_angle(angle, within) for angle in roll_pitch_yaw(T[:3, :3])))
-        parent = found[joint.parent] if joint.parent >= 0 else None
+        T, axis = np.array(joint.placement), rounded_zeros(joint.z, tolerance)
+        T[:3, :3] = rotation_xyz(*(_right_angle(angle, tolerance) for angle in roll_pitch_yaw(T[:3, :3])))
+        parent = result[joint.parent] if joint.parent >= 0 else None
         straight = replace(joint, placement=T, axis=axis)
         if joint.kind in SINGLE_TYPES and (parent is None or parent.kind in SINGLE_TYPES):
             z = parent.z if parent else np.eye(3)[int(np.argmax(np.abs(straight.line[1])))]
-            straight = replace(straight, placement=_straight_placement(straight, z, within))
-        found.append(straight)
-    return found
+            straight = replace(straight, placement=_straight_placement(straight, z, tolerance))
+        result.append(straight)
+    return result
 
 
-def _right_angle(angle: float, within: float) -> float:
+def _right_angle(angle: float, tolerance: float) -> float:
     quarters = round(angle / QUARTER_TURN)
-    return quarters * QUARTER_TURN if abs(angle - quarters * QUARTER_TURN) <= within else angle
+    return quarters * QUARTER_TURN if abs(angle - quarters * QUARTER_TURN) <= tolerance else angle
 
 
-def _straight_placement(joint: FileJoint, z: Array, within: float) -> Array:
-    """Return a placement with its axis made parallel or normal to z by the smallest turn, if it nearly is."""
+def _straight_placement(joint: FileJoint, z: Array, tolerance: float) -> Array:
+    """Return a placement with its axis rotated to be parallel or normal to z, if it nearly is."""
     f = joint.line[1]
     along = float(f @ z)
-    if np.linalg.norm(np.cross(z, f)) <= within:
-        wanted = math.copysign(1.0, along) * z
-    elif abs(along) <= within:
-        wanted = normal_to(z, f)
+    if np.linalg.norm(np.cross(z, f)) <= tolerance:
+        target = math.copysign(1.0, along) * z
+    elif abs(along) <= tolerance:
+        target = normal_to(z, f)
     else:
         return joint.placement
-    v = np.cross(f, wanted)
+    v = np.cross(f, target)
     cross = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
     T = np.array(joint.placement)
-    T[:3, :3] = (np.eye(3) + cross + cross @ cross / (1 + f @ wanted)) @ T[:3, :3]
+    T[:3, :3] = (np.eye(3) + cross + cross @ cross / (1 + f @ target)) @ T[:3, :3]
     return T

@@ -1,27 +1,17 @@
-"""Joints that follow others: split from those that move independently, or made to follow."""
+"""Joints that follow others: separated from the independent joints, or added to a robot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from numbers import Real
 
 from armwright.errors import InputError, ModelError, unknown
-from armwright.model.mimic import Mimic, MimicCycle, resolve_mimics
-
-if TYPE_CHECKING:
-    pass
-from collections.abc import Mapping
-from numbers import Real
-from typing import TYPE_CHECKING
-
 from armwright.model.consistency import check_names
-from armwright.model.records import JointModel
-
-if TYPE_CHECKING:
-    pass
 from armwright.model.description import AnyDescription
+from armwright.model.mimic import Mimic, MimicCycle, resolve_mimics
+from armwright.model.records import JointModel
 
 
 def split_followers(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[JointModel, ...]]:
@@ -37,7 +27,7 @@ def split_followers(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...],
     try:
         leaders = resolve_mimics(follows)
     except MimicCycle as cycle:
-        raise ModelError(f"joint {cycle.names[0]!r} follows itself{cycle.way}") from None
+        raise ModelError(f"joint {cycle.names[0]!r} follows itself{cycle.path}") from None
     followers = [
         replace(row, mimic=replace(leaders[row.name], place=i)) for i, row in enumerate(rows) if row.name in leaders
     ]
@@ -45,20 +35,19 @@ def split_followers(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...],
     for follower in followers:
         if not (leaders[follower.name].others or leaders[follower.name].loop or leaders[follower.name].curve):
             led.setdefault(leaders[follower.name].joint, []).append(follower)
-    return tuple(_limited_by_followers(row, led.get(row.name, [])) for row in rows if row.mimic is None), tuple(
-        followers
-    )
+    joints = tuple(_limited_by_followers(row, led.get(row.name, [])) for row in rows if row.mimic is None)
+    return joints, tuple(followers)
 
 
 def _limited_by_followers(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
-    """Return a joint limited by its followers; contradictory limits are left for `problems` to report."""
+    """Return a joint limited by its followers; `problems` reports contradictory limits."""
     for follower in followers:
         limits = limits_with_follower(joint.limits, follower)
         if limits is not None and limits[0] < limits[1]:
             joint = replace(joint, limits=limits)
         if follower.max_velocity is not None and follower.mimic and follower.mimic.factor:
-            fastest = follower.max_velocity / abs(follower.mimic.factor)
-            joint = replace(joint, max_velocity=min(fastest, joint.max_velocity or fastest))
+            max_velocity = follower.max_velocity / abs(follower.mimic.factor)
+            joint = replace(joint, max_velocity=min(max_velocity, joint.max_velocity or max_velocity))
     return joint
 
 
@@ -72,12 +61,12 @@ def limits_with_follower(limits: tuple[float, float] | None, follower: JointMode
 
 
 def with_followers(robot: AnyDescription, mimics: Mapping[str, Mimic]) -> AnyDescription:
-    """Return the robot with some of its joints following others, as `mimics` says by name."""
-    led = [*robot.followers, *(replace(j, mimic=mimics[j.name]) for j in robot.joints if j.name in mimics)]
+    """Return the robot with the joints named in `mimics` as followers."""
+    followers = [*robot.followers, *(replace(j, mimic=mimics[j.name]) for j in robot.joints if j.name in mimics)]
     return replace(
         robot,
         joints=tuple(joint for joint in robot.joints if joint.name not in mimics),
-        followers=tuple(sorted(led, key=lambda joint: joint.mimic.place if joint.mimic else 0)),
+        followers=tuple(sorted(followers, key=lambda joint: joint.mimic.place if joint.mimic else 0)),
     )
 
 
@@ -86,7 +75,7 @@ def with_differential(
 ) -> AnyDescription:
     """Return the robot with `joint` at the sum of others times factors, plus an offset: a differential."""
     names = [row.name for row in robot.rows]
-    moving = [own.name for own in robot.joints]
+    independent = [row.name for row in robot.joints]
     if not isinstance(terms, Mapping):
         raise InputError(f"terms = {terms!r}: expected numbers by the names of joints, such as {{'left': 0.5}}")
     for what, value in (*((f"the factor of {name!r}", factor) for name, factor in terms.items()), ("offset", offset)):
@@ -95,12 +84,11 @@ def with_differential(
     for name in (joint, *terms):
         if name not in names:
             raise unknown(f"joint of {robot.name}", name, names)
-        if name not in moving:
+        if name not in independent:
             raise ModelError(f"robot {robot.name!r}: {name!r} follows other joints already; expected one that does not")
     if not terms or joint in terms:
-        raise ModelError(
-            f"robot {robot.name!r}: {joint!r} is to follow {', '.join(terms) or 'nothing'}; expected other joints"
-        )
+        text = f"the leaders of {joint!r} are {', '.join(terms) or 'none'}; expected other joints"
+        raise ModelError(f"robot {robot.name!r}: {text}")
     (leader, factor), *others = terms.items()
     mimic = Mimic(leader, float(factor), float(offset), names.index(joint), tuple((n, float(f)) for n, f in others))
     return with_followers(robot, {joint: mimic})

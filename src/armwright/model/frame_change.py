@@ -1,4 +1,4 @@
-"""Bodies and transforms seen from other frames, with rounding errors set to zero."""
+"""Bodies and transforms in other frames, with rounding errors set to zero."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.model.records import JointModel, LinkModel
-from armwright.model.transforms import Transform, cos_sin, tensor, tensor_entries, transform, triple
+from armwright.model.transforms import Transform, Triple, cos_sin, tensor, tensor_entries, transform, triple
 
 ROUNDING_TOLERANCE = 1e-14
-"""Sines below this are zero, as are lengths relative to the size of the robot."""
-
+"""Sines below this are zero, and so are lengths relative to the size of the robot."""
 
 TENSOR_TOLERANCE = 1e-14
 """Entries of a tensor below this, relative to its trace, are zero."""
@@ -20,36 +19,38 @@ TENSOR_TOLERANCE = 1e-14
 
 def inverse(T: Array) -> Array:
     """Return the inverse of a transform (4, 4)."""
-    back = np.eye(4)
-    back[:3, :3], back[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
-    return back
+    result = np.eye(4)
+    result[:3, :3], result[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
+    return result
 
 
 def link_in_frame(body: LinkModel, T: Array) -> LinkModel:
-    """Return a link whose present frame has the pose T in the new one."""
-    R, at = T[:3, :3], np.asarray(body.com)
-    com = rounded_zeros(R @ at + T[:3, 3], ROUNDING_TOLERANCE * max(np.abs(at).max(), np.abs(T[:3, 3]).max()))
+    """Return a link in a new frame, in which its current frame has the pose T."""
+
+    def moved(point: Triple) -> Triple:
+        x, p = np.asarray(point), T[:3, 3]
+        return triple(rounded_zeros(R @ x + p, ROUNDING_TOLERANCE * max(np.abs(x).max(), np.abs(p).max())))
+
+    R = T[:3, :3]
     inertia = R @ np.asarray(body.inertia) @ R.T
     clean = rounded_zeros(inertia, TENSOR_TOLERANCE * float(np.trace(inertia)))
-    turned, visuals = tensor(tensor_entries((clean + clean.T) / 2)), tuple(visual.moved(T) for visual in body.visuals)
-    found = LinkModel(body.name, body.mass, triple(com), turned, visuals)
+    visuals = tuple(visual.moved(T) for visual in body.visuals)
+    link = LinkModel(body.name, body.mass, moved(body.com), tensor(tensor_entries((clean + clean.T) / 2)), visuals)
     if not body.compensated_mass:
-        return found
-    own = np.asarray(body.compensated_com)
-    there = rounded_zeros(R @ own + T[:3, 3], ROUNDING_TOLERANCE * max(np.abs(own).max(), np.abs(T[:3, 3]).max()))
-    return replace(found, compensated_mass=body.compensated_mass, compensated_com=triple(there))
+        return link
+    return replace(link, compensated_mass=body.compensated_mass, compensated_com=moved(body.compensated_com))
 
 
-def rounded_zeros(x: Array, least: float) -> Array:
-    """Return x with entries up to `least` set to zero; such rounding errors would cost operations."""
-    return np.where(np.abs(x) <= abs(least), 0.0, x)
+def rounded_zeros(x: Array, tolerance: float) -> Array:
+    """Return x with entries up to `tolerance` set to zero; such rounding errors would cost operations."""
+    return np.where(np.abs(x) <= abs(tolerance), 0.0, x)
 
 
 def rounded_transform(T: Array) -> Transform:
-    """Return a transform as plain numbers, with zeros and ones free of rounding errors."""
+    """Return a transform as numbers, with zeros and ones free of rounding errors."""
     rounded = np.array(T)
-    for whole in (-1.0, 0.0, 1.0):
-        rounded[:3, :3][np.abs(T[:3, :3] - whole) <= ROUNDING_TOLERANCE] = whole
+    for integer in (-1.0, 0.0, 1.0):
+        rounded[:3, :3][np.abs(T[:3, :3] - integer) <= ROUNDING_TOLERANCE] = integer
     rounded[:3, 3] = rounded_zeros(T[:3, 3], ROUNDING_TOLERANCE * np.abs(T[:3, 3]).max())
     return transform(rounded)
 

@@ -1,4 +1,4 @@
-"""Joint types, and the freedoms that a joint of several is made of."""
+"""Joint types, and the freedoms of joints that have several."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def freedoms_of(kind: str, joint: JointModel, pitch: float = 0.0) -> tuple[Joint
     | revolute, prismatic  | about or along z                                                 |
     | helical              | about z, and along z by `pitch` metres per radian                |
     | cylindrical          | about z, and along z                                             |
-    | universal            | about z, then about the x that has turned with it                |
+    | universal            | about z, then about the x axis that this rotation moves          |
     | planar               | along x and y, then about z; in the axes of the body             |
     | ball                 | about x, y and z; in the axes of the body                        |
     | free                 | along and about x, y and z; in the axes of the body              |
@@ -35,7 +35,7 @@ def freedoms_of(kind: str, joint: JointModel, pitch: float = 0.0) -> tuple[Joint
 
 
 def _body_axes(*names: str) -> Callable[[JointModel, float], tuple[JointModel, ...]]:
-    """Return the maker of freedoms in the axes of the body; names that start with w are rotations."""
+    """Return a function that makes freedoms in the axes of the body; names with w are rotations."""
 
     def freedoms(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
         types = ["revolute" if name.startswith("w") else "prismatic" for name in names]
@@ -75,4 +75,4 @@ COMPOUND_TYPES: dict[str, Callable[[JointModel, float], tuple[JointModel, ...]]]
     "ball": _body_axes("wx", "wy", "wz"),
     "free": _body_axes("x", "y", "z", "wx", "wy", "wz"),
 }
-"""Joint types with several freedoms, and the functions that make these."""
+"""Joint types with several freedoms, and the functions that make the freedoms."""

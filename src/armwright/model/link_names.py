@@ -19,9 +19,7 @@ BASE_NAME = "base"
 
 @dataclass(frozen=True)
 class LinkNames:
-    """The links of a table in order; the first is the base if it `floats`. `base_name` is a further
-    name of the base.
-    """
+    """The links of a table in order, first the base if it `floats`; `base_name` is another name of the base."""
 
     names: tuple[str, ...]
     floats: bool = False
@@ -37,7 +35,7 @@ class LinkNames:
         if isinstance(value, str) and value in self._places:
             first, *others = self._places[value]
             if others:
-                row.fail(key, f"{key} = {value!r}: several links are called that; give its number, from 1 on")
+                row.fail(key, f"{key} = {value!r}: several links have this name; give its number, from 1 on")
             return first
         if isinstance(value, Integral) and not isinstance(value, bool):
             place = int(value) + self.base
@@ -63,10 +61,10 @@ class LinkNames:
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for i, name in enumerate(self.names):
-            found.setdefault(name, []).append(i)
-        return found
+            places.setdefault(name, []).append(i)
+        return places
 
 
 def joint_index(robot: Description, joint: object) -> int:
@@ -88,21 +86,21 @@ def row_parents(readers: Sequence[Reader], links: LinkNames) -> tuple[int, ...]:
         links.find(reader, "parent", reader.data["parent"]) if "parent" in reader.data else i - 1
         for i, reader in enumerate(readers, start=first)
     ]
-    above = dict(enumerate(parents, start=first))
-    for i, parent in above.items():
+    parent_of = dict(enumerate(parents, start=first))
+    for i, parent in parent_of.items():
         if parent >= i:
-            _refuse(readers[i - first], i, above, links)
+            _refuse(readers[i - first], i, parent_of, links)
     return tuple(parents)
 
 
-def _refuse(reader: Reader, i: int, above: dict[int, int], links: LinkNames) -> None:
-    """Fail for a parent that is not written before its child: it comes later, or the links form a cycle."""
-    way, at = [i], above[i]
-    while at in above and at not in way:
-        way.append(at)
-        at = above[at]
-    names = [repr(links.names[k]) for k in way]
+def _refuse(reader: Reader, i: int, parent_of: dict[int, int], links: LinkNames) -> None:
+    """Fail for a parent that does not precede its child: it is written later, or the links form a cycle."""
+    path, at = [i], parent_of[i]
+    while at in parent_of and at not in path:
+        path.append(at)
+        at = parent_of[at]
+    names = [repr(links.names[k]) for k in path]
     if at == i:
-        around = ", which hangs on ".join([*names[1:], names[0] if names[1:] else "itself"])
-        reader.fail("parent", f"{names[0]} hangs on {around}; a tree has no loops")
-    reader.fail("parent", f"{names[0]} hangs on {names[1]}, which is written after it; write the parent first")
+        cycle = ", which is attached to ".join([*names[1:], names[0] if names[1:] else "itself"])
+        reader.fail("parent", f"{names[0]} is attached to {cycle}; a tree has no loops")
+    reader.fail("parent", f"{names[0]} is attached to {names[1]}, which is written after it; write the parent first")

@@ -1,9 +1,8 @@
-"""Closed kinematic loops, and the joints that they move.
+"""Closed kinematic loops, and their dependent joints.
 
-A loop is cut where a frame on one link meets a frame on another. A planar loop may move two of its joints. These are no
-longer coordinates; they follow from the others in closed form (`formulations.parts.loop_geometry`). Where the joints
-move in proportion, as in a parallelogram, the loop becomes a coupling, which is never singular. Other loops are
-constraints.
+A loop is cut where a frame on one link meets a frame on another. A planar loop may determine two of its joints. These
+are not coordinates; they follow from the others in closed form (`formulations.parts.loop_geometry`). Where joints move
+in proportion, as in a parallelogram, the loop becomes a coupling, which is never singular. Other loops are constraints.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from armwright.model.mimic import Mimic
 from armwright.model.records import JointModel, LoopModel
 
 LOOP_GAP_TOLERANCE = 1e-11
-"""The gap of a closed loop, relative to its size."""
+"""The largest gap of a closed loop, relative to its size."""
 
 MAX_AXIS_ANGLE = 1e-9
 """The largest angle between the axes of a planar loop, rad."""
@@ -36,7 +35,7 @@ MIN_LOOP_DETERMINANT = 1e-9
 """The smallest determinant of a loop, relative to the square of its size."""
 
 MAX_CLOSURE_STEPS = 100
-"""The number of Newton steps before closing a loop fails."""
+"""The largest number of Newton steps that close a loop."""
 
 PROPORTION_TOLERANCE = 1e-10
 """The tolerance for joints that move in proportion, rad."""
@@ -45,15 +44,11 @@ PROPORTION_OFFSETS = (-0.7, -0.3, 0.2, 0.5)
 """Offsets from the reference at which proportions are tested, rad or m."""
 
 
-if TYPE_CHECKING:
-    pass
-
-
 def with_loop(robot: AnyDescription, loop: LoopModel, reference: Mapping[str, float] | None = None) -> AnyDescription:
     """Return the robot with a loop closed.
 
-    `reference` has approximate positions of its joints in the closed loop, zero by default. It selects the nearer of
-    the two assemblies.
+    `reference` has approximate positions of its joints in the closed loop, by default zero. It selects one of the two
+    assemblies.
     """
     names = [row.name for row in robot.rows]
     for name in reference or ():
@@ -61,14 +56,14 @@ def with_loop(robot: AnyDescription, loop: LoopModel, reference: Mapping[str, fl
             raise unknown(f"joint of {robot.name} in the reference of loop {loop.name!r}", name, names)
     if not loop.dependent:
         return replace(robot, loops=(*robot.loops, loop))
-    cut = _OpenLoop(robot, loop, dict(reference or {}))
-    closed: AnyDescription = cut.coupled() or cut.embedded()
+    open_loop = _OpenLoop(robot, loop, dict(reference or {}))
+    closed: AnyDescription = open_loop.coupled() or open_loop.embedded()
     return closed
 
 
 @dataclass
 class _OpenLoop:
-    """A robot with a loop about to be closed, all of whose joints are still independent."""
+    """A robot with a loop that is still open: all of its joints are independent."""
 
     robot: Any
     loop: LoopModel
@@ -79,8 +74,7 @@ class _OpenLoop:
         self.names = [row.name for row in self.robot.rows]
         carriers = self.robot.link_rows
         links = tuple(carriers[i] if i >= 0 else -1 for i in self.loop.links)
-        self.ways = self.mechanism.joints_between((links[0], links[1]))
-        self.inside = [i for way in self.ways for i in way]
+        self.inside = [i for path in self.mechanism.joints_between((links[0], links[1])) for i in path]
         self._check()
         probe = replace(self.robot, loops=(*self.robot.loops, self.loop)).mechanism().loops[-1]
         self.probe: Loop = probe
@@ -93,7 +87,7 @@ class _OpenLoop:
         self._check_regular()
         self.probe = replace(self.probe, assembly=self._assembly())
 
-    def fail(self, text: str) -> ModelError:
+    def error(self, text: str) -> ModelError:
         return ModelError(f"robot {self.robot.name!r}, loop {self.loop.name!r}: {text}")
 
     def _place(self, name: str) -> int:
@@ -102,54 +96,51 @@ class _OpenLoop:
         return entries[[joint.name for joint in self.robot.joints].index(name)]
 
     def _check(self) -> None:
-        moving, loop = [joint.name for joint in self.robot.joints], self.loop
+        independent, loop = [joint.name for joint in self.robot.joints], self.loop
         inside = [self.names[i] for i in self.inside]
         for name in loop.dependent:
             if name not in self.names:
                 raise unknown(f"joint of {self.robot.name} for loop {loop.name!r} to move:", name, self.names)
             if name not in inside:
-                raise self.fail(
-                    f"it cannot move {name!r}, which is not in it; expected joints out of {', '.join(inside) or 'none'}"
-                )
-            if name not in moving:
-                raise self.fail(f"it cannot move {name!r}, which follows other joints already")
+                expected = ", ".join(inside) or "none"
+                raise self.error(f"it cannot move {name!r}, which is not in it; expected joints out of {expected}")
+            if name not in independent:
+                raise self.error(f"it cannot move {name!r}, which follows other joints already")
             if any(name in dict(f.mimic.leaders) for f in self.robot.followers if f.mimic):
-                raise self.fail(f"it cannot move {name!r}, which other joints follow; let them follow another one")
+                raise self.error(f"it cannot move {name!r}, which other joints follow; expected another joint")
         if loop.weld:
-            raise self.fail(
-                "a weld fixes three freedoms in a plane and six in space, and is redundant where it moves two joints; "
-                "expected kind = 'point', or no dependent joints, so that forces hold it"
+            raise self.error(
+                "a weld fixes three freedoms in a plane and six in space, too many for two dependent joints; expected "
+                "kind = 'point', or no dependent joints for a loop with constraint forces"
             )
         if len(set(loop.dependent)) != 2:
-            raise self.fail(
-                f"it is to move {', '.join(map(repr, loop.dependent))}; a loop in a plane moves two joints, more would "
-                "leave it loose and fewer make it redundant; expected two names, or none, so that forces hold it"
+            raise self.error(
+                f"its dependent joints are {', '.join(map(repr, loop.dependent))}; a planar loop determines two, "
+                "neither more nor fewer; expected two names, or none for a loop with constraint forces"
             )
         if all(self.mechanism.joints[self.names.index(name)].prismatic for name in loop.dependent):
-            raise self.fail("it is to move two joints that slide; expected that at least one of them turns")
+            raise self.error("both of its dependent joints are prismatic; expected at least one revolute joint")
         for i in self.inside:
             if self.robot.rows[i].kind:
-                raise self.fail(
-                    f"{self.names[i]!r} is part of a {self.robot.rows[i].kind} joint; expected single joints"
-                )
+                kind = self.robot.rows[i].kind
+                raise self.error(f"{self.names[i]!r} is part of a {kind} joint; expected single joints")
         if len(self.inside) < 3:
-            raise self.fail(
-                f"only {' and '.join(inside)} are in it, so that nothing moves; expected three joints or more"
-            )
+            joints = " and ".join(inside)
+            raise self.error(f"only {joints} are in it, so that nothing moves; expected three joints or more")
 
-    def _rows(self, q: Array) -> tuple[Mechanism, Loop]:
-        """Return the mechanism at a position, and the loop there."""
-        there = placed(self.mechanism, q.tolist())
-        x = positions(there, q.tolist())
-        return there, replace(self.probe, at={i: x[i] for i in self.inside})
+    def _loop_at(self, q: Array) -> tuple[Mechanism, Loop]:
+        """Return the mechanism and the loop at a position."""
+        mechanism = placed(self.mechanism, q.tolist())
+        x = positions(mechanism, q.tolist())
+        return mechanism, replace(self.probe, at={i: x[i] for i in self.inside})
 
     def closed_at(self, q: Array) -> Array:
-        """Return the position with the dependent joints moved by Newton's method until the loop closes."""
+        """Return the position with the loop closed by Newton steps of the dependent joints."""
         entries = [self._place(name) for name in self.loop.dependent]
         joints = [self.names.index(name) for name in self.loop.dependent]
         q, smallest = q.copy(), math.inf
         for _ in range(MAX_CLOSURE_STEPS):
-            there, loop = self._rows(q)
+            there, loop = self._loop_at(q)
             e = np.array(closure_error(there, loop), float)
             smallest = min(smallest, float(np.linalg.norm(e)))
             if np.linalg.norm(e) <= LOOP_GAP_TOLERANCE * self._size(there, loop):
@@ -158,17 +149,17 @@ class _OpenLoop:
             J = np.array([[*columns[i].l] for i in joints], float).T
             step = -np.linalg.lstsq(J.T @ J + 1e-9 * float(e @ e) * np.eye(2), J.T @ e, rcond=None)[0]
             q[entries] += step * min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
-        where = ", ".join(f"{name} = {q[self._place(name)]:.4g}" for name in self._leading())
-        raise self.fail(
+        where = ", ".join(f"{name} = {q[self._place(name)]:.4g}" for name in self._leaders())
+        raise self.error(
             f"it cannot be closed with {where}: its ends stay {smallest:.3g} m apart; expected a reference at which it "
             "closes, or other lengths"
         )
 
-    def _leading(self) -> list[str]:
+    def _leaders(self) -> list[str]:
         """Return the coordinates that move the loop: its joints, or the joints that these follow."""
-        return list(dict.fromkeys(name for i in self.inside for name in self._moves(i)))
+        return list(dict.fromkeys(name for i in self.inside for name in self._leaders_of(i)))
 
-    def _moves(self, i: int) -> Iterator[str]:
+    def _leaders_of(self, i: int) -> Iterator[str]:
         row: JointModel = self.robot.rows[i]
         if row.mimic is None:
             yield from (() if row.name in self.loop.dependent else (row.name,))
@@ -177,55 +168,56 @@ class _OpenLoop:
         else:
             place = [loop.name for loop in self.robot.loops].index(row.mimic.loop)
             inner = self.mechanism.loops[place]
-            ways = self.mechanism.joints_between(inner.links)
-            yield from (name for way in ways for k in way if k not in inner.dependent for name in self._moves(k))
+            paths = self.mechanism.joints_between(inner.links)
+            joints = [k for path in paths for k in path if k not in inner.dependent]
+            yield from (name for k in joints for name in self._leaders_of(k))
 
     def _size(self, there: Mechanism, loop: Loop) -> float:
-        found = ends(there, loop)
-        arms = [np.linalg.norm(np.array(column.l, float)) for column in found.columns.values()]
-        return float(max(*arms, *(np.linalg.norm(np.array(pose.position, float)) for pose in found.poses)))
+        loop_ends = ends(there, loop)
+        arms = [np.linalg.norm(np.array(column.l, float)) for column in loop_ends.columns.values()]
+        return float(max(*arms, *(np.linalg.norm(np.array(pose.position, float)) for pose in loop_ends.poses)))
 
     def _check_plane(self) -> None:
-        there, loop = self._rows(self.q)
-        found = ends(there, loop)
-        turning = {i: np.array(c.e, float) for i, c in found.columns.items() if not there.joints[i].prismatic}
-        normal = next(iter(turning.values()))
-        for i, column in found.columns.items():
-            off = np.cross(normal, turning[i]) if i in turning else normal @ np.array(column.l, float)
-            if np.linalg.norm(off) > MAX_AXIS_ANGLE:
-                raise self.fail(
+        there, loop = self._loop_at(self.q)
+        loop_ends = ends(there, loop)
+        axes = {i: np.array(c.e, float) for i, c in loop_ends.columns.items() if not there.joints[i].prismatic}
+        normal = next(iter(axes.values()))
+        for i, column in loop_ends.columns.items():
+            deviation = np.cross(normal, axes[i]) if i in axes else normal @ np.array(column.l, float)
+            if np.linalg.norm(deviation) > MAX_AXIS_ANGLE:
+                raise self.error(
                     f"{self.names[i]} does not move in the plane of the others; expected parallel axes, or no "
-                    "dependent joints, so that forces hold it"
+                    "dependent joints for a loop with constraint forces"
                 )
 
     def _check_regular(self) -> None:
-        columns = ends(*self._rows(self.q)).columns
+        columns = ends(*self._loop_at(self.q)).columns
         u, v = (np.array(columns[self.names.index(name)].l, float) for name in self.loop.dependent)
         if np.linalg.norm(np.cross(u, v)) <= MIN_LOOP_DETERMINANT * np.linalg.norm(u) * np.linalg.norm(v):
-            raise self.fail(
-                f"at its reference it does not say where {' and '.join(self.loop.dependent)} are: it is singular "
-                "there; expected another reference"
+            raise self.error(
+                f"it is singular at its reference and does not determine {' and '.join(self.loop.dependent)} there; "
+                "expected another reference"
             )
 
     def _solution(self, q: Array, assembly: int) -> dict[int, float]:
         """Return the positions of the dependent joints in closed form."""
-        there, _ = self._rows(q)
+        there, _ = self._loop_at(q)
         x = list(positions(there, q.tolist()))
-        found = dyad(there, replace(self.probe, assembly=assembly), x)
-        return {i: angle_of(at) for i, at in found.items()}
+        solution = dyad(there, replace(self.probe, assembly=assembly), x)
+        return {i: angle_of(at) for i, at in solution.items()}
 
     def _assembly(self) -> int:
         """Return the sign of the root for which the closed form gives the reference."""
 
-        def off(assembly: int) -> float:
-            found = self._solution(self.q, assembly).items()
-            return sum(_joint_distance(self.mechanism, i, at, self.q[self._place(self.names[i])]) for i, at in found)
+        def distance(assembly: int) -> float:
+            solution = self._solution(self.q, assembly).items()
+            return sum(_joint_distance(self.mechanism, i, at, self.q[self._place(self.names[i])]) for i, at in solution)
 
-        return min((1, -1), key=off)
+        return min((1, -1), key=distance)
 
     def coupled(self) -> Any:
         """Return the robot with a coupling in place of the loop, or None if its joints do not move in proportion."""
-        leading = self._leading()
+        leading = self._leaders()
         if any(self.mechanism.joints[i].prismatic for i in self.inside):
             return None
         rows = [self._proportion(name) for name in leading]
@@ -247,32 +239,32 @@ class _OpenLoop:
     def _proportion(self, name: str) -> dict[int, float] | None:
         """Return the factor (1, 0 or -1) of each dependent joint for a coordinate; None unless it is constant."""
         start = self._solution(self.q, self.probe.assembly)
-        found: list[dict[int, float]] = []
-        for by in PROPORTION_OFFSETS:
+        factors: list[dict[int, float]] = []
+        for step in PROPORTION_OFFSETS:
             q = self.q.copy()
-            q[self._place(name)] += by
+            q[self._place(name)] += step
             changes = {
                 d: math.remainder(at - start[d], math.tau) for d, at in self._solution(q, self.probe.assembly).items()
             }
-            near = {
+            nearest = {
                 d: float(f)
                 for d, change in changes.items()
                 for f in (-1, 0, 1)
-                if abs(change - f * by) < PROPORTION_TOLERANCE
+                if abs(change - f * step) < PROPORTION_TOLERANCE
             }
-            found.append(near)
-        return found[0] if len(found[0]) == len(start) and all(one == found[0] for one in found) else None
+            factors.append(nearest)
+        return factors[0] if len(factors[0]) == len(start) and all(one == factors[0] for one in factors) else None
 
     def embedded(self) -> Any:
         """Return the robot with the dependent joints as followers."""
-        leading = self._leading()
+        leading = self._leaders()
         if not leading:
-            raise self.fail("no joint is left to move it; expected three joints or more that move by themselves")
+            raise self.error("no coordinate moves it; expected three joints or more that do not follow others")
         mimics = {
             name: Mimic(leading[0], place=self.names.index(name), loop=self.loop.name) for name in self.loop.dependent
         }
-        own = {joint.name for joint in self.robot.joints}
-        reference = tuple((self.names[i], self._at(self.names[i])) for i in self.inside if self.names[i] in own)
+        independent = {joint.name for joint in self.robot.joints}
+        reference = tuple((self.names[i], self._at(self.names[i])) for i in self.inside if self.names[i] in independent)
         closed = replace(self.loop, assembly=self.probe.assembly, reference=reference)
         robot = with_followers(replace(self.robot, loops=()), mimics)
         return replace(robot, loops=(*self.robot.loops, closed))

@@ -1,20 +1,16 @@
-"""Positions at which loops cannot close, or nearly cannot."""
+"""Positions at which loops cannot close, or are near that limit."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from armwright.algebra import Scalar
 from armwright.formulations.parts.coordinates import placed
 from armwright.formulations.parts.loop_geometry import Angle, singularity_measures
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
-
-if TYPE_CHECKING:
-    pass
 
 
 def angle_of(at: Scalar) -> float:
@@ -34,10 +30,10 @@ def open_loop(robot: Description, q: Sequence[float], mechanism: Mechanism | Non
     return None
 
 
-def loop_near_limit(robot: Description, q: Sequence[float], within: float) -> str | None:
-    """Return the name of the first loop whose sine of the opening angle is at most `within`, or None."""
+def loop_near_limit(robot: Description, q: Sequence[float], min_sine: float) -> str | None:
+    """Return the name of the first loop whose sine of the opening angle is at most `min_sine`, or None."""
     names = [loop.name for loop in robot.loops if loop.dependent]
-    for name, (across, whole) in zip(names, singularity_measures(placed(robot.mechanism(), q)), strict=True):
-        if not float(across) > within * within * float(whole):
+    for name, (determinant, scale) in zip(names, singularity_measures(placed(robot.mechanism(), q)), strict=True):
+        if not float(determinant) > min_sine * min_sine * float(scale):
             return name
     return None

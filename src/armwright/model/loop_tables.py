@@ -1,4 +1,4 @@
-"""Loops as tables: read from a file or a call, taken from a tree of links, and written."""
+"""Loops as tables: read from a file or a call, converted from a tree of links, and written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.errors import unknown
 from armwright.model.description import AnyDescription, Description
+from armwright.model.followers import with_differential
 from armwright.model.link_names import LinkNames
+from armwright.model.loop_closure import with_loop
 from armwright.model.records import LoopModel
 from armwright.model.table_reader import Reader
 from armwright.model.transforms import IDENTITY_TRANSFORM, Transform, compose, transform
@@ -16,14 +18,9 @@ from armwright.model.transforms import IDENTITY_TRANSFORM, Transform, compose, t
 if TYPE_CHECKING:
     from armwright.model.dh_tables import DHTable
     from armwright.model.tree import TreeLoop
-from armwright.model.followers import with_differential
-from armwright.model.loop_closure import with_loop
 
 LOOP_KINDS = ("point", "weld", "differential")
-
-
 LOOP_KEYS = ("name", "kind", "links", "at", "dependent", "reference", "joint", "terms", "offset")
-
 
 TRANSFORM_LENGTHS = (4, 7)
 """Numbers of entries of a transform: four rows, or a position and a quaternion. A point has three."""
@@ -50,7 +47,7 @@ def with_loop_table(
     links = LinkNames(tuple(link.name for link in robot.links)) if table is None else table.names
     one, two = (links.find(entry, "links", name) for name in names)
     if one == two:
-        entry.fail("links", f"links = {list(names)!r} are one body, which no loop can hold; expected two that move")
+        entry.fail("links", f"links = {list(names)!r} are one body, which no loop can connect; expected two that move")
     places: Any = entry.data.get("at", ((0.0, 0.0, 0.0),) * 2)
     if isinstance(places, str) or not hasattr(places, "__len__") or len(places) != 2:
         entry.fail("at", f"at = {places!r}; expected a point, a transform or the name of a frame for each of two links")
@@ -75,10 +72,10 @@ def _numbers(entry: Reader, key: str) -> dict[str, float]:
 def _pose(robot: Description, entry: Reader, place: Any, link: int, frames: Mapping[int, Transform]) -> Transform:
     """Return a point, transform or named frame on a link in its canonical frame; `frames` has those of the file."""
     if isinstance(place, str):
-        found = robot.frame(place)
-        if found.link != link:
-            entry.fail("at", f"frame {place!r} is on another link than the one the loop holds there")
-        return found.pose
+        frame = robot.frame(place)
+        if frame.link != link:
+            entry.fail("at", f"frame {place!r} is not on the link that the loop connects there")
+        return frame.pose
     inner = Reader({"at": place}, entry.where)
     if hasattr(place, "__len__") and len(place) in TRANSFORM_LENGTHS:
         pose = inner.transform("at", IDENTITY_TRANSFORM)
@@ -92,7 +89,7 @@ def _unactuated(robot: Description, loop: LoopModel) -> tuple[str, ...]:
     """Return the joints of a loop whose largest torque is zero."""
     mechanism, carriers = robot.mechanism(), robot.link_rows
     one, two = (carriers[i] if i >= 0 else -1 for i in loop.links)
-    inside = [robot.rows[i] for way in mechanism.joints_between((one, two)) for i in way]
+    inside = [robot.rows[i] for path in mechanism.joints_between((one, two)) for i in path]
     return tuple(row.name for row in inside if row.max_torque == 0 and row.mimic is None)
 
 

@@ -11,8 +11,6 @@ from armwright.mechanism import FREEDOMS_OF_KIND, Joint, JointCoupling, Link, Lo
 
 if TYPE_CHECKING:
     from armwright.model.description import Description
-
-    pass
 from armwright.model.composite import composite
 from armwright.model.records import JointModel, LoopModel, Payload
 from armwright.model.transforms import cos_sin, pose_of, right_angles, tensor_entries
@@ -21,7 +19,7 @@ _NO_BODY = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
 
 
 def mechanism_of(robot: Description, number: Callable[[float], Scalar]) -> Mechanism:
-    """Return the mechanism of a robot, with every number turned into a scalar."""
+    """Return the mechanism of a robot, with every number as a scalar."""
     base = pose_of(robot.base, number)
     rows, carriers = robot.rows, robot.link_rows
     links, parents = [_NO_BODY] * len(rows), list(range(-1, len(rows) - 1))
@@ -31,16 +29,16 @@ def mechanism_of(robot: Description, number: Callable[[float], Scalar]) -> Mecha
     if robot.payload is not None:
         place, pose = carriers[robot.tool_frame.link], pose_of(robot.tool_frame.pose, number)
         links[place] = composite([links[place], payload_on_link(robot.payload, pose, number)])
-    end = None if robot.seen is None and robot.tip is None else robot.task_frame
+    tip_frame = None if robot.seen is None and robot.tip is None else robot.task_frame
     return Mechanism(
         joints=tuple(_joint(row, number) for row in rows),
         links=tuple(links),
         gravity=base.rotation.T @ Vector(*map(number, robot.gravity)),
         base=base,
-        tool=Pose() if end is None else pose_of(end.pose, number),
-        couplings=tuple(_coupling(drive, number) for drive in robot.couplings),
+        tool=Pose() if tip_frame is None else pose_of(tip_frame.pose, number),
+        couplings=tuple(_coupling(coupling, number) for coupling in robot.couplings),
         parents=tuple(parents),
-        tip=end if end is None else carriers[end.link] if end.link >= 0 else -1,
+        tip=tip_frame if tip_frame is None else carriers[tip_frame.link] if tip_frame.link >= 0 else -1,
         solid=carriers,
         balls=robot.balls,
         loops=tuple(_loop(robot, loop, number) for loop in robot.loops),
@@ -68,10 +66,10 @@ def _loop(robot: Description, loop: LoopModel, number: Callable[[float], Scalar]
     return Loop((one, two), ends, loop.weld, tuple(names.index(name) for name in loop.dependent), loop.assembly)
 
 
-def _coupling(drive: JointCoupling, number: Callable[[float], Scalar]) -> JointCoupling:
-    terms = tuple((c, factor if structural(factor, 1) else number(factor)) for c, factor in drive.terms)
-    curve = tuple(number(k) if k else 0 for k in drive.curve)
-    return JointCoupling(terms, number(drive.offset) if drive.offset else 0, curve=curve)
+def _coupling(coupling: JointCoupling, number: Callable[[float], Scalar]) -> JointCoupling:
+    terms = tuple((c, factor if structural(factor, 1) else number(factor)) for c, factor in coupling.terms)
+    curve = tuple(number(k) if k else 0 for k in coupling.curve)
+    return JointCoupling(terms, number(coupling.offset) if coupling.offset else 0, curve=curve)
 
 
 def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
@@ -120,7 +118,6 @@ def _spring(joint: JointModel, number: Callable[[float], Scalar]) -> dict[str, A
 _ACTUATION = ("armature", "viscous", "coulomb", "smooth")
 """Fields of a joint's drive that the freedoms of a ball, free or planar joint may have."""
 
-
 _FREEDOM = Joint(False, ca=0, sa=1, a=0, d=0, cg=0, sg=1)
 """A freedom of a ball: the z axis of its frame is the x axis of the one before, so three are about x, y and z of the
 body."""
@@ -130,9 +127,8 @@ def _placement(joint: JointModel, number: Callable[[float], Scalar]) -> Pose | N
     """Return the pose of a ball, free or planar joint in the frame of its parent, or None for the identity."""
     if not any((joint.gamma, joint.a, joint.y, joint.z, joint.alpha, joint.theta, joint.d)):
         return None
-    still = _joint(replace(joint, kind="", type="revolute"), number)
-    at = number(0.0)
-    return Pose(still.rotation(at).matrix, still.offset(at))
+    revolute, zero = _joint(replace(joint, kind="", type="revolute"), number), number(0.0)
+    return Pose(revolute.rotation(zero).matrix, revolute.offset(zero))
 
 
 def payload_on_link(

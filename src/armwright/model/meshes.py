@@ -2,9 +2,9 @@
 
 Robot files and their meshes may come from unknown sources, so a name must stay in the model's folder. That is the
 nearest folder above the file with a package.xml, else the folder of the file, or the one above it for a folder called
-`urdf`, `robots`, `xacro` or `mjcf`, next to `meshes`. A folder at the root of the file system, a home, or a folder for
-temporary files is too large; then it is the folder of the file. A name is stored as one of a package, so that it keeps
-its meaning wherever the robot is written to:
+`urdf`, `robots`, `xacro` or `mjcf`, next to `meshes`. The root of the file system, a home, and folders for temporary
+files are too large; the folder of the file replaces them. A name is stored as one of a package, so that it keeps its
+meaning in any file to which the robot is written:
 
 | in the file                                           | stored as                                                   |
 |-------------------------------------------------------|-------------------------------------------------------------|
@@ -13,12 +13,11 @@ its meaning wherever the robot is written to:
 | the same, in a folder that packages= names            | package://<that package>/a.stl                              |
 | ../../p/a.stl, p being the name of a folder above     | package://p/a.stl                                           |
 | http://, and other schemes                            | unchanged, and never found                                  |
-| any other that leads out of the model's folder        | refused                                                     |
+| other names outside of the model's folder             | refused                                                     |
 
 A mesh of package://p/ is searched in the folder that packages= names p, then in a folder p within the model's folder,
-then in a folder p that contains the model's folder. If it is not there, since folders are renamed and copied, the
-longest possible end of its name is searched in these folders: meshes/a.stl, then a.stl. Links that lead out are not
-followed.
+then in a folder p that contains the model's folder. Since folders are renamed and copied, shorter ends of its name are
+searched in these folders next: meshes/a.stl, then a.stl. Symbolic links out of them are not followed.
 """
 
 from __future__ import annotations
@@ -37,10 +36,9 @@ from armwright.model.packages import SCHEME, MissingFile, ReadableFolders, check
 from armwright.model.refusal import OutsideFolder, Refused
 
 MAX_NAME_CHARS = 1000
-"""Characters of a mesh name."""
+"""Largest number of characters of a mesh name."""
 
-
-_ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # of two letters at least: one is a drive
+_ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # at least two letters: one is a drive
 
 
 class MissingMeshError(ModelError):
@@ -49,18 +47,15 @@ class MissingMeshError(ModelError):
 
 @dataclass(frozen=True)
 class MeshFolders:
-    """The folders that may hold the meshes of a robot file: the model's folder, and the packages that
-    the user named.
-    """
+    """The folders for the meshes of a robot file: the model's folder, and the packages named by the user."""
 
     file: str
     packages: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def around(cls, file: str | Path, packages: Mapping[str, str | Path] | None = None) -> MeshFolders:
-        return cls(
-            os.path.abspath(file), tuple((name, str(folder)) for name, folder in checked_packages(packages).items())
-        )
+        folders = tuple((name, str(folder)) for name, folder in checked_packages(packages).items())
+        return cls(os.path.abspath(file), folders)
 
     @cached_property
     def file_folder(self) -> Path:
@@ -85,9 +80,8 @@ class MeshFolders:
         """Return the package name of a file; raise `OutsideFolder` if it is outside of the folders."""
         text = name.replace("\\", "/").strip()
         if not text or len(text) > MAX_NAME_CHARS or not text.isprintable():
-            raise OutsideFolder(
-                f"{what} {name[:80]!r} is not the name of a file; expected 1 to {MAX_NAME_CHARS} printable characters"
-            )
+            text = f"is not the name of a file; expected 1 to {MAX_NAME_CHARS} printable characters"
+            raise OutsideFolder(f"{what} {name[:80]!r} {text}")
         scheme, separator, rest = text.partition("://")
         scheme = scheme.lower()
         if separator and scheme in ("package", "model"):
@@ -100,7 +94,7 @@ class MeshFolders:
             return text
         if text[:5].lower() == "file:":
             text = text[5:].removeprefix("//")
-            if text.startswith(SCHEME):  # file://$(find package)/, where xacro has left the package's name
+            if text.startswith(SCHEME):  # file://$(find package)/, in which xacro keeps the name of the package
                 return self.package_name(text, what)
         return self._path(what, name, text)
 
@@ -114,35 +108,29 @@ class MeshFolders:
         if absolute:
             _refuse(what, name, f"is an absolute path, and not in the model's folder, {self.root}")
         down = [part for part in _parts(text) if part != ".."]
-        if len(down) > 1 and down[0] in {
-            *self.folders,
-            *(folder.name for folder in (self.file_folder, *self.file_folder.parents)),
-        }:
+        above = {folder.name for folder in (self.file_folder, *self.file_folder.parents)}
+        if len(down) > 1 and down[0] in self.folders.keys() | above:
             return _joined(down[0], down[1:])
         _refuse(what, name, f"leads out of the model's folder, {self.root}")
 
     def find(self, name: str, packages: Mapping[str, str | Path] | None = None) -> Path:
-        """Return the file of a package name. Raises an error if it is missing, or is a link that leads outside."""
+        """Return the file of a package name, or raise an error if it is missing or a link to the outside."""
         if not name.startswith(SCHEME):
             raise MissingMeshError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
-        folders, here = (
-            ReadableFolders(self.root, {**self.folders, **checked_packages(packages)}),
-            self.file_folder / Path(self.file).name,
-        )
+        folders = ReadableFolders(self.root, {**self.folders, **checked_packages(packages)})
+        here = self.file_folder / Path(self.file).name
         try:
             return folders.file(name, here)
         except Refused as error:
             if not isinstance(error, MissingFile):
                 raise ModelError(f"{self.file}: mesh {error}") from None
-            for path in self._ends(name, folders.packages.values()):
+            for path in self._candidates(name, folders.packages.values()):
                 with suppress(Refused):
                     return folders.file(str(path), here)
             raise MissingMeshError(f"{self.file}: mesh {error}") from None
 
     def exact(self, name: str, what: str = "mesh") -> Path:
-        """Return the file of a package name, without a search by the end of the name. Raises an error
-        if it is missing.
-        """
+        """Return the file of a package name, without a search by ends of the name, or raise an error."""
         try:
             return ReadableFolders(self.root, self.folders).file(name, self.file_folder / Path(self.file).name)
         except MissingFile as error:
@@ -150,19 +138,17 @@ class MeshFolders:
         except Refused as error:
             raise OutsideFolder(f"{what} {error}") from None
 
-    def _ends(self, name: str, folders: Iterable[Path]) -> Iterator[Path]:
-        """Yield paths of a file of an unknown package: the longest end of its name first, in all folders."""
+    def _candidates(self, name: str, folders: Iterable[Path]) -> Iterator[Path]:
+        """Yield paths of a file of an unknown package: by ends of its name, the longest first, in all folders."""
         parts = name.removeprefix(SCHEME).split("/")[1:]
         for k in range(len(parts)):
             yield from (folder.joinpath(*parts[k:]) for folder in dict.fromkeys([self.file_folder, *folders]))
 
 
 def _refuse(what: str, name: str, why: str) -> NoReturn:
-    seen = ", or load the robot without what is only seen: visuals=False" if what == "mesh" else ""
-    raise OutsideFolder(
-        f"{what} {name[:80]!r} {why}; expected a name within it. Name its folder, if it is to be read, "
-        f"packages={{name: folder}}{seen}"
-    )
+    alternative = ", or load the robot without visuals: visuals=False" if what == "mesh" else ""
+    text = f"expected a name within it. To read it, name its folder: packages={{name: folder}}{alternative}"
+    raise OutsideFolder(f"{what} {name[:80]!r} {why}; {text}")
 
 
 def _parts(path: str) -> list[str]:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mimic:
-    """The rule by which a joint follows others: its position is factor q + offset; it moves link `place`, from 0.
+    """The rule of a follower: its position is factor q + offset; it moves link `place`, from 0.
 
-    `others` are further joints with their factors, which are added. For a joint moved by a `loop`, `joint` names one
+    `others` are further joints with their factors. For a joint moved by a `loop`, `joint` names one
     joint that moves the loop. A `curve` has the factors of q^2, q^3 and so on.
     """
 
@@ -36,9 +36,9 @@ class Mimic:
         return cls(element.text_of("joint"), element.number("multiplier", 1.0), element.number("offset", 0.0))
 
     def __repr__(self) -> str:
-        said = vars(self) if not self.loop else {"loop": self.loop, "place": self.place}
-        said = {name: value for name, value in said.items() if value or name != "curve"}
-        return f"Mimic({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+        fields = {"loop": self.loop, "place": self.place} if self.loop else vars(self)
+        texts = (f"{name}={value!r}" for name, value in fields.items() if value or name != "curve")
+        return f"Mimic({', '.join(texts)})"
 
     @property
     def leaders(self) -> tuple[tuple[str, float], ...]:
@@ -51,9 +51,9 @@ class Mimic:
         return bool(self.factor or any(self.curve))
 
     def at(self, position: Callable[[str], float]) -> float:
-        """Return the position of the joint, given those of the joints that it follows."""
-        straight = self.offset + sum(factor * position(name) for name, factor in self.leaders)
-        return straight + sum(k * position(self.joint) ** power for power, k in enumerate(self.curve, start=2))
+        """Return the position of the joint from those of the joints that it follows."""
+        linear = self.offset + sum(factor * position(name) for name, factor in self.leaders)
+        return linear + sum(k * position(self.joint) ** power for power, k in enumerate(self.curve, start=2))
 
 
 class MimicCycle(Exception):  # noqa: N818
@@ -64,45 +64,45 @@ class MimicCycle(Exception):  # noqa: N818
         self.names = names
 
     @property
-    def way(self) -> str:
-        """', by way of ...', with all names but the first."""
+    def path(self) -> str:
+        """The text ", through ..." with all names except the first."""
         others = [*map(repr, self.names[1:8]), *(["..."] if len(self.names) > 8 else [])]
-        return f", by way of {', '.join(others)}" if others else ""
+        return f", through {', '.join(others)}" if others else ""
 
 
 def resolve_mimics(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
-    """Return for each follower the rule by which it follows an independent joint. Raises a `MimicCycle`."""
-    found: dict[str, Mimic] = {}
+    """Return for each follower its rule from an independent joint, or raise a `MimicCycle`."""
+    resolved: dict[str, Mimic] = {}
     for start in follows:
-        way: dict[str, Mimic] = {}
+        path: dict[str, Mimic] = {}
         name = start
-        while name in follows and name not in found:
-            if name in way:
-                ring = list(way)
-                raise MimicCycle(ring[ring.index(name) :])
-            way[name] = follows[name]
+        while name in follows and name not in resolved:
+            if name in path:
+                names = list(path)
+                raise MimicCycle(names[names.index(name) :])
+            path[name] = follows[name]
             name = follows[name].joint
-        for name, mimic in reversed(way.items()):
-            inner = found.get(mimic.joint, Mimic(mimic.joint))
+        for name, mimic in reversed(path.items()):
+            inner = resolved.get(mimic.joint, Mimic(mimic.joint))
             if mimic.loop or inner.loop:
-                found[name] = mimic
+                resolved[name] = mimic
                 continue
             if mimic.curve or inner.curve:
-                found[name] = _composed(name, mimic, inner)
+                resolved[name] = _composed(name, mimic, inner)
                 continue
             others = (*((other, mimic.factor * factor) for other, factor in inner.others), *mimic.others)
             offset = mimic.factor * inner.offset + mimic.offset
-            found[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset, others=others)
-    return {name: found[name] for name in follows}
+            resolved[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset, others=others)
+    return {name: resolved[name] for name in follows}
 
 
 def _composed(name: str, outer: Mimic, inner: Mimic) -> Mimic:
     """Return the rule of a follower of a follower where one of the rules is a polynomial."""
     if outer.others or inner.others:
         raise ModelError(f"joint {name!r} follows several joints by a curve; expected one, or factors alone")
-    within = Polynomial((inner.offset, inner.factor, *inner.curve))
-    whole = Polynomial((outer.offset, outer.factor, *outer.curve))(within)
-    factors: list[float] = [*whole.coef.tolist(), 0.0]
+    inner_polynomial = Polynomial((inner.offset, inner.factor, *inner.curve))
+    polynomial = Polynomial((outer.offset, outer.factor, *outer.curve))(inner_polynomial)
+    factors: list[float] = [*polynomial.coef.tolist(), 0.0]
     while len(factors) > 2 and not factors[-1]:
         factors.pop()
     return Mimic(inner.joint, factors[1], factors[0], curve=tuple(factors[2:]))

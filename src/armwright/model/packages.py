@@ -89,7 +89,6 @@ def _candidates(name: str, file: Path) -> Iterator[Path]:
 
 SCHEME = "package://"
 
-
 ROBOT_FILE_FOLDERS = ("urdf", "robots", "xacro", "mjcf")
 """Names of folders with robot files alone; the meshes are in a folder next to them."""
 

@@ -118,7 +118,7 @@ def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
     entry = Reader(data, lambda _key: row.where("slender"))
     entry.check_keys(SLENDER_KEYS)
     if (kind := joint.kind or joint.type) not in SINGLE_TYPES:
-        entry.fail(None, f"a slender link hangs on a revolute or prismatic joint, not on a {kind} one")
+        entry.fail(None, f"a slender link is attached to a revolute or prismatic joint, not to a {kind} one")
     if joint.prismatic:
         low, high = -entry.at_least_zero("length", "metres"), 0.0
     else:

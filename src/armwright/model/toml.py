@@ -31,7 +31,6 @@ ROBOT_KEYS = (
 PAYLOAD_KEYS = ("mass", "com", "inertia")
 FRAME_KEYS = ("name", "link", "pose")
 
-
 MAX_TABLE_ROWS = 10_000
 """The number of rows of a table, as that of the joints of a tree."""
 

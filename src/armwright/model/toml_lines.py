@@ -17,13 +17,10 @@ if TYPE_CHECKING:
 MAX_TOML_BYTES = 1 << 20
 """The size of a file, parsed in about a second; a robot of a thousand links has a third of it."""
 
-
 MAX_TOML_DEPTH = 32
 """The number of parts of a key a.b.c, whose square bounds the parser's memory, and of nested brackets."""
 
-
 _HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+)\s*\]""")
-
 
 _TOKEN = re.compile(
     r'''"""(?:\\.|[^\\])*?(?:"{3,5}|\\?\Z)|"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\\?\Z)|'''  # texts between double quotes
@@ -32,12 +29,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
-
 _BRACKET = re.compile(r"[\[\]{}]")
 
-
 _KEY = re.compile(r"""^\s*+["']?([^"'=#]++)["']?\s*+=""")
-
 
 _DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_TOML_DEPTH}}}")
 

@@ -17,18 +17,13 @@ if TYPE_CHECKING:
 
 Triple: TypeAlias = tuple[float, float, float]
 
-
 Tensor: TypeAlias = tuple[Triple, Triple, Triple]
-
 
 Transform: TypeAlias = tuple[tuple[float, float, float, float], ...]
 
-
 IDENTITY_TRANSFORM: Transform = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
-
 ZERO_TENSOR: Tensor = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-
 
 QUARTER_TURN = math.pi / 2
 

@@ -24,7 +24,6 @@ MULTI_FREEDOM_KINDS = tuple(MULTI_FREEDOM_TYPES)
 MAX_JOINTS = 10_000
 """The largest number of joints in a file, fixed ones included: they load in some seconds."""
 
-
 MAX_LISTED = 4
 """The largest number of joints or links that a message lists."""
 
@@ -173,7 +172,7 @@ def parents_of(links: Mapping[str, LinkModel], joints: Sequence[TreeJoint], wher
         if joint.child in parents:
             both = f"{parents[joint.child].name!r} and {joint.name!r}"
             raise ModelError(
-                f"{joint.place or where}: link {joint.child!r} hangs on two joints, {both}; a chain has no loops"
+                f"{joint.place or where}: link {joint.child!r} is attached to two joints, {both}; a chain has no loops"
             )
         names[joint.name] = parents[joint.child] = joint
     return parents
@@ -184,7 +183,7 @@ def cycle_message(link: str, parents: Mapping[str, TreeJoint], where: str) -> st
     above: dict[str, TreeJoint] = {}
     while link not in above:
         if link not in parents:
-            return f"{where}: link {link!r} hangs on no joint"
+            return f"{where}: link {link!r} is attached to no joint"
         above[link] = parents[link]
         link = parents[link].parent
     cycle = list(above)[list(above).index(link) :][::-1]

@@ -106,8 +106,8 @@ def select(
     whole = Assembly(tree, start, moving, values, floating)
     last, tips = (None, "") if chosen else chain_end(tree, whole)
     ends = chosen or ((last,) if last else ())
-    description = whole.described(roles.leaders, ends, straighten)
-    return Selection(description, start, ends, tuple(notes), tips, tuple(whole.placed))
+    description = whole.description(roles.leaders, ends, straighten)
+    return Selection(description, start, ends, tuple(notes), tips, tuple(whole.file_joints))
 
 
 def _selected_joints(tree: Tree, base: str, tips: Sequence[str]) -> tuple[list[TreeJoint], list[TreeJoint]]:
@@ -147,7 +147,7 @@ def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
         return resolve_mimics(follows)
     except MimicCycle as cycle:
         name = cycle.names[0]
-        raise ModelError(f"{tree.place_of(joints[name])}: joint {name!r} mimics itself{cycle.way}") from None
+        raise ModelError(f"{tree.place_of(joints[name])}: joint {name!r} mimics itself{cycle.path}") from None
 
 
 def _locked(tree: Tree, locked: Mapping[str, float]) -> dict[str, float]:

@@ -24,7 +24,6 @@ from armwright.model.visual import Visual
 UNKNOWN_LIMIT = 1e6
 """Effort and velocity of a joint with unknown limits, where URDF requires a number."""
 
-
 TENSOR_ATTRIBUTES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 URDF_JOINT_TYPES = {

@@ -30,5 +30,4 @@ __all__ = [
     "without_consequences",
 ]
 
-
 add_former_names(__name__, KINDS="kinds()", SIZED="LENGTH_KINDS", broken="find_problems", fair="without_consequences")

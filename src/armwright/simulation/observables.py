@@ -36,7 +36,7 @@ def observables_of(plan: Plan, times: Array, states: Array) -> Observables:
             opened = np.concatenate([opened, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
         arrays = (times[:, None], states, opened) if opened.size else (times[:, None], states)
         kernel = observables_kernel(plan.dynamics)
-        return Observables.of(evaluated(kernel, arrays), n, shared.lifted)
+        return Observables.of(evaluated(kernel, arrays), n, shared.base_energy)
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)

@@ -20,26 +20,26 @@ class JointActuation:
 
 
 def joint_actuation(mujoco: Any, spec: Any) -> dict[str, JointActuation]:
-    """Return the actuators by joint, and remove them from the model, where some need unbounded memory."""
+    """Return the actuators by joint, and remove them from the model, since some need unbounded memory."""
     drives: dict[str, JointActuation] = {}
     flags, groups = int(spec.option.disableflags), int(spec.option.disableactuator)
-    idle, damped = disabled(mujoco, flags, "ACTUATION"), not disabled(mujoco, flags, "DAMPER")
+    disabled_all, damped = disabled(mujoco, flags, "ACTUATION"), not disabled(mujoco, flags, "DAMPER")
     clamped = not disabled(mujoco, flags, "CLAMPCTRL")
     for actuator in list(spec.actuators):
         drive = drives.setdefault(actuator.target, JointActuation())
         gear = float(actuator.gear[0])
         drive.armature += float(np.ravel(getattr(actuator, "armature", 0.0))[0]) * gear**2
         drive.viscous += float(np.ravel(getattr(actuator, "damping", 0.0))[0]) * gear**2 * damped
-        switched_off = idle or bool(groups >> int(actuator.group) & 1)
-        strongest = None if switched_off else _largest_force(mujoco, actuator, clamped)
-        if strongest is not None:
-            drive.effort = max(drive.effort or 0.0, strongest * abs(gear))
+        switched_off = disabled_all or bool(groups >> int(actuator.group) & 1)
+        force = None if switched_off else _largest_force(mujoco, actuator, clamped)
+        if force is not None:
+            drive.effort = max(drive.effort or 0.0, force * abs(gear))
         spec.delete(actuator)
     return drives
 
 
 def _largest_force(mujoco: Any, actuator: Any, clamped: bool) -> float | None:
-    """Return the largest force of an actuator before its gear: its limit, or that of a motor at full control."""
+    """Return the largest force of an actuator before its gear: its limit, or that at full control of a motor."""
     bounds = []
     if int(actuator.forcelimited):  # on, or automatic
         bounds.append(float(np.abs(actuator.forcerange).max()))

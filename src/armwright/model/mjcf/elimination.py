@@ -14,7 +14,7 @@ EQUALITY_TOLERANCE = 1e-9
 """The relative difference below which two equations are the same."""
 
 NEAR_REPEAT_TOLERANCE = 1e-3
-"""The relative difference below which unequal factors are rounding of the file; solved, they would fix a joint."""
+"""The relative difference below which factors differ by the rounding of the file; a solution would fix the joint."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ Line = tuple[int | None, float, float]
 
 
 class Contradiction(Exception):  # noqa: N818
-    """An equation contradicts or nearly repeats those before it; the caller adds the names."""
+    """An equation contradicts or nearly repeats earlier ones; the caller adds the names."""
 
 
 @dataclass
 class Elimination:
-    """Followers by joint number. `by_joint` has lines in one joint, `shortened` the same in an independent joint.
+    """Followers by joint number. `by_joint` has lines in one joint, `shortened` those in an independent joint.
 
-    `sums` has followers of several joints, `curves` polynomials with the factors of rising powers.
+    `sums` has followers of several joints, `curves` polynomials with the factors of increasing powers.
     """
 
     by_joint: dict[int, Line] = field(default_factory=dict)
@@ -98,25 +98,25 @@ class Elimination:
     def solved(self) -> dict[int, FollowerRule]:
         """Return the rule of every follower; a follower of a fixed joint is fixed."""
         sums = self._solved_sums()
-        found = {joint: FollowerRule(tuple(others.items()), value) for joint, (others, value) in sums.items()}
+        rules = {joint: FollowerRule(tuple(others.items()), value) for joint, (others, value) in sums.items()}
         for joint, (other, (offset, factor, *curve)) in self.curves.items():
             end, f, o = self._independent(other)
             if end is None:
                 at = sum(k * o**power for power, k in enumerate((offset, factor, *curve)))
-                found[joint] = FollowerRule((), at)
+                rules[joint] = FollowerRule((), at)
             else:
-                found[joint] = FollowerRule(((other, factor),), offset, tuple(curve))
+                rules[joint] = FollowerRule(((other, factor),), offset, tuple(curve))
         for joint, (leader, factor, offset) in self.by_joint.items():
             end, f, o = self._independent(joint)
             if end is None or leader is None:
-                found[joint] = FollowerRule((), o)
+                rules[joint] = FollowerRule((), o)
             elif end in sums and not sums[end][0]:
-                found[joint] = FollowerRule((), f * sums[end][1] + o)
-            elif end in self.curves and not found[end].terms:
-                found[joint] = FollowerRule((), f * found[end].offset + o)
+                rules[joint] = FollowerRule((), f * sums[end][1] + o)
+            elif end in self.curves and not rules[end].terms:
+                rules[joint] = FollowerRule((), f * rules[end].offset + o)
             else:
-                found[joint] = FollowerRule(((leader, factor),), offset)
-        return found
+                rules[joint] = FollowerRule(((leader, factor),), offset)
+        return rules
 
     def _solved_sums(self) -> dict[int, tuple[dict[int, float], float]]:
         """Return `sums` in terms of independent joints."""
@@ -140,7 +140,7 @@ class Elimination:
         return {joint: k for joint, k in sorted(coefficients.items()) if abs(k) > EQUALITY_TOLERANCE * largest}, value
 
     def _close_cycle(self, joint: int | None, one: tuple[float, float], two: tuple[float, float]) -> None:
-        """Add f q + o = g q + p, which repeats others or fixes the joint."""
+        """Add f q + o = g q + p, which repeats other equations or fixes the joint."""
         (f, o), (g, p) = one, two
         if joint is not None and not _same(f, g):
             if abs(f - g) <= NEAR_REPEAT_TOLERANCE * max(abs(f), abs(g)):

@@ -16,10 +16,10 @@ from armwright.model.tree import TreeLoop
 
 @dataclass(frozen=True)
 class Couplings:
-    """The followers by joint number; `left_out` names couplings that are not read."""
+    """The followers by joint number; `unread` names the couplings that are not read."""
 
     by_joint: dict[int, FollowerRule]
-    left_out: tuple[str, ...]
+    unread: tuple[str, ...]
 
 
 class Side(NamedTuple):
@@ -36,12 +36,12 @@ class Equation(NamedTuple):
     polynomial: tuple[float, ...]
 
     @property
-    def curved(self) -> bool:
+    def nonlinear(self) -> bool:
         return self.sides[1] is not None and any(self.polynomial[2:])
 
     @property
-    def straight(self) -> tuple[dict[int, float], float]:
-        """The factors of joints whose sum is a value."""
+    def linear_form(self) -> tuple[dict[int, float], float]:
+        """The factors of the joints, and the value of the sum."""
         one, two = self.sides
         factor = self.polynomial[1] if two is not None else 0.0
         factors, value = dict(one.factors), one.reference + self.polynomial[0]
@@ -57,37 +57,34 @@ class Equation(NamedTuple):
 def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
     """Return the couplings of joints of a compiled model, by joints or by fixed tendons.
 
-    MuJoCo counts from the reference: q - ref = c0 + c1 (q_other - ref_other) + ...
+    MuJoCo measures from the reference: q - ref = c0 + c1 (q_other - ref_other) + ...
     """
-    found = Elimination()
+    elimination = Elimination()
     equations = list(_equations(mujoco, model))
-    straight = [equation for equation in equations if not equation.curved]
-    for equation in sorted(straight, key=lambda equation: len(equation.joints) > MAX_FIRST_JOINTS):
-        factors, value = equation.straight
+    linear = [equation for equation in equations if not equation.nonlinear]
+    for equation in sorted(linear, key=lambda equation: len(equation.joints) > MAX_FIRST_JOINTS):
+        factors, value = equation.linear_form
         joints = list(equation.joints)
         try:
             if len(joints) <= MAX_FIRST_JOINTS and joints and factors[joints[0]]:
                 first, *others = joints
                 other, k = (others[0], -factors[others[0]] / factors[first]) if others else (None, 0.0)
-                found.add(first, other, k, value / factors[first])
+                elimination.add(first, other, k, value / factors[first])
             else:
-                found.add_sum(factors, value)
+                elimination.add_sum(factors, value)
         except Contradiction:
             about = " and ".join(joint_names[joint] for joint in joints)
             raise Contradiction(
                 f"the <equality> of joint {about} contradicts those before it, or repeats them but for "
-                "rounding; expected equations that hold at once"
+                "rounding; expected consistent equations"
             ) from None
-    left_out = [
-        _description_of(equation, joint_names)
-        for equation in equations
-        if equation.curved and not _add_curve(found, equation)
-    ]
-    return Couplings(found.solved(), tuple(left_out))
+    nonlinear = [equation for equation in equations if equation.nonlinear]
+    unread = [_description_of(equation, joint_names) for equation in nonlinear if not _add_curve(elimination, equation)]
+    return Couplings(elimination.solved(), tuple(unread))
 
 
 MAX_FIRST_JOINTS = 2
-"""Joints in the equations that are solved first."""
+"""Number of joints in the equations that are solved first."""
 
 
 def _equations(mujoco: Any, model: Any) -> Iterator[Equation]:
@@ -112,16 +109,16 @@ def _tendon(mujoco: Any, model: Any, tendon: int) -> Side:
     return Side(joint_factors(mujoco, model, tendon), float(model.tendon_length0[tendon]))
 
 
-def _add_curve(found: Elimination, equation: Equation) -> bool:
-    """Add a polynomial between two joints; return False if it is not one, or the joint follows others already."""
+def _add_curve(elimination: Elimination, equation: Equation) -> bool:
+    """Add a polynomial between two joints; return False for other equations, and for a joint that is a follower."""
     one, two = equation.sides
     if two is None or len(one.factors) != 1 or len(two.factors) != 1:
         return False
     ((joint, k),), ((other, factor),) = one.factors.items(), two.factors.items()
     if not k or joint == other:
         return False
-    at = Polynomial(equation.polynomial)(Polynomial([-two.reference, factor])) + one.reference
-    return found.add_curve(joint, other, [*(at / k).coef.tolist(), 0.0])
+    polynomial = Polynomial(equation.polynomial)(Polynomial([-two.reference, factor])) + one.reference
+    return elimination.add_curve(joint, other, [*(polynomial / k).coef.tolist(), 0.0])
 
 
 def _description_of(equation: Equation, joint_names: Sequence[str]) -> str:
@@ -141,12 +138,11 @@ def loops(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterator[TreeLo
             bodies = [int(m.site_bodyid[k]) for k in ids]
             poses = [transform(m.site_pos[k], m.site_quat[k]) for k in ids]
         else:
-            bodies = list(ids)
-            first, second = data[:3], data[3:6]
-            poses = [
-                transform(second, data[6:10]) if weld else translation(first),
-                translation(first if weld else second),
-            ]
+            bodies, first, second = list(ids), data[:3], data[3:6]
+            if weld:
+                poses = [transform(second, data[6:10]), translation(first)]
+            else:
+                poses = [translation(first), translation(second)]
         names = body_names[bodies[0]], body_names[bodies[1]]
-        whole = bool(weld and data[10])
-        yield TreeLoop(m.equality(i).name or f"{names[0]}-{names[1]}", whole, names, (poses[0], poses[1]))
+        name = m.equality(i).name or f"{names[0]}-{names[1]}"
+        yield TreeLoop(name, bool(weld and data[10]), names, (poses[0], poses[1]))

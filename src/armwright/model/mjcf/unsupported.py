@@ -19,7 +19,7 @@ MAX_LISTED_EFFECTS = 8
 
 def unsupported_effects(model: Any, links: LinkBuilder) -> list[str]:
     """Return effects on joints and bodies of a compiled model that are not read."""
-    m, told = model, [*links.couplings.left_out]
+    m, told = model, [*links.couplings.unread]
     bent, yields = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1))), getattr(m, "jnt_springyield", np.zeros(m.njnt))
     for j, name in enumerate(links.joint_names):
         if JOINT_KINDS[int(m.jnt_type[j])] in MULTI_FREEDOM_KINDS and curve_of(m, j):

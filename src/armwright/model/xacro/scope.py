@@ -14,7 +14,6 @@ _PARAMETER = re.compile(
     r"\s*([^\s:=]+)(?:\s*:?=\s*(\^\|?)?((?:\$\{[^}]*\}|\$\([^)]*\)|'[^']*'|\"[^\"]*\"|[^\s'\"])*))?"
 )
 
-
 MAX_PARAMETER_CHARS = 10_000
 """The largest number of characters in the parameters of a macro."""
 
