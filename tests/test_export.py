@@ -372,7 +372,7 @@ def test_sympy_gets_expressions() -> None:
         (lambda: aw.export(aw.random_robot(25, 0), to="c", directory="."), "up to 24 joints"),
     ],
 )
-def test_bad_exports_are_told(call, message: str) -> None:
+def test_bad_exports_are_reported(call, message: str) -> None:
     with pytest.raises(aw.ArmwrightError, match=message):
         call()
 

@@ -78,7 +78,7 @@ def test_nothing_is_exported_through_a_link(target: str, force: bool, tmp_path: 
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["CMakeLists.txt"]
 
 
-def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
+def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_reported(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "rr.py")
     with pytest.raises(ModelError, match=r"rr.py, a file that armwright did not export"):
         exported("python", tmp_path)

@@ -413,7 +413,7 @@ def test_a_payload_of_which_not_everything_shows() -> None:
         estimate_payload(arm, q, qd, qdd, tau[:-1])
 
 
-def test_a_payload_that_is_nothing_or_no_body_is_told() -> None:
+def test_a_payload_that_is_nothing_or_no_body_is_reported() -> None:
     arm = aw.load("panda")
     still = np.zeros((1, 7))
     with pytest.raises(aw.InputError, match=r"1 rows with 7 torques for 2 numbers .* expected at least 8 rows"):
@@ -576,7 +576,7 @@ def test_too_few_rows_and_another_robot() -> None:
         estimate(arm, 3)
 
 
-def test_a_motion_that_does_not_show_everything_is_told_with_what_it_leaves_out() -> None:
+def test_a_motion_that_does_not_show_everything_is_reported_with_what_it_leaves_out() -> None:
     arm, data = excited("puma560")
     still = replace(data, q=0 * data.q, qd=0 * data.qd, qdd=0 * data.qdd)
     with pytest.raises(aw.InputError, match=r"does not show 49 of the 52 base parameters: Izz1, my2, .* and 39 more"):
@@ -696,7 +696,7 @@ def test_a_folder_is_no_data(tmp_path: Path) -> None:
     assert "is a folder; expected a .csv or .parquet file" in run("identify", "rr", str(tmp_path), code=2)
 
 
-def test_a_model_that_does_not_explain_the_torques_is_told(measured: Measurement) -> None:
+def test_a_model_that_does_not_explain_the_torques_is_reported(measured: Measurement) -> None:
     assert "warning: the model leaves" not in run("identify", "rr", "data.csv")
     replace(measured, q=np.degrees(measured.q)).to_csv("degrees.csv")
     output = run("identify", "rr", "degrees.csv", "--write", "found.toml")

@@ -201,7 +201,7 @@ def test_few_joints_come_as_near_as_they_can() -> None:
     assert np.abs(stretched).max() < 1e-14
 
 
-def test_a_singular_position_is_told_or_damped() -> None:
+def test_a_singular_position_is_reported_or_damped() -> None:
     q, twist = np.array([0.1, -0.5, 1.0, 0.3, 0.0, 0.2]), np.ones(6)  # the axes of joints 4 and 6 in line
     with pytest.raises(aw.SingularError, match=r"twist is out of reach of puma560 at this singular position.*damping="):
         PUMA.joint_velocities(q, twist)
@@ -338,7 +338,7 @@ def test_limits_of_every_kind_are_kept() -> None:
         limited((1, -1), (-3, 3)).inverse_kinematics(wanted)
 
 
-def test_what_is_out_of_reach_is_told_with_the_nearest_pose() -> None:
+def test_what_is_out_of_reach_is_reported_with_the_nearest_pose() -> None:
     """The arms of rr are 1 m and 0.8 m long: of a point 3 m off it misses 1.2 m, stretched towards it."""
     T = np.eye(4)
     T[:3, 3] = 3 * np.array([math.cos(0.5), math.sin(0.5), 0])
@@ -396,7 +396,7 @@ def test_paths_come_in_batches_and_may_be_sparse() -> None:
     assert PUMA.inverse_kinematics(wanted[:0], path=True).shape == (0, 2, 6)
 
 
-def test_a_path_that_only_a_jump_can_follow_is_told() -> None:
+def test_a_path_that_only_a_jump_can_follow_is_reported() -> None:
     """A full circle for a joint that turns half a turn each way: at its limit it would have to go back."""
     arm = replace(RR, joints=tuple(replace(j, limits=(-math.pi, math.pi)) for j in RR.joints))
     motion = np.stack([np.linspace(0, math.tau, 100), np.full(100, 0.7)], axis=1)
@@ -463,7 +463,7 @@ BROKEN = np.stack([EYE, np.diag([1.0, 1, 1, 2])])
         (lambda: aw.random_robot(30, 1).inverse_kinematics(EYE[:3]), r"T has shape \(3, 4\)"),
     ],
 )  # fmt: skip
-def test_bad_input_is_told(call, message: str) -> None:
+def test_bad_input_is_reported(call, message: str) -> None:
     with pytest.raises(aw.ArmwrightError, match=message):
         call()
 

@@ -146,7 +146,7 @@ def test_the_default_motion_is_as_brisk_as_its_limits_allow_and_says_which(name:
     )  # it lasts up to a tenth of a second longer
     limit = max(found["joints"], key=lambda joint: max(joint["of_torque"], joint["of_speed"]))["joint"]
     assert pick_and_place_speed(arm).limit in (f"the speed of {limit}", f"the torque of {limit}")
-    line = f"pick and place, {found['motion']['duration']:g} s, as brisk as 95% of the speed of {limit} allows"
+    line = f"pick and place, {found['motion']['duration']:g} s, as fast as 95% of the speed of {limit} allows"
     assert line in found["motion"]["chosen"]
 
 

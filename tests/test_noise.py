@@ -219,12 +219,12 @@ def test_turns_are_counted_by_each_rollout_and_are_where_steps_end() -> None:
     assert turns.intervals_at(0.02, np.array([0.0, 0.0999999])).tolist() == [[0, 4], [3, 7], [-2, 2]]
 
 
-def test_what_cannot_be_drawn_is_said() -> None:
+def test_what_cannot_be_drawn_is_reported() -> None:
     drawn = aw.draws(1).normal(0, 1)
     for hold in (0, -1.0, np.inf, True, "1"):
         with pytest.raises(InputError, match="expected seconds"):
             aw.torque.noise(drawn, hold)
-    with pytest.raises(InputError, match="expected what is drawn"):
+    with pytest.raises(InputError, match="expected a distribution"):
         aw.torque.noise(0.5, 0.01)
     with pytest.raises(InputError, match="is for 3 joints"):
         aw.simulate(RR, aw.torque.noise(aw.draws(1).normal(0, [1, 2, 3]), 0.01), duration=1.0)

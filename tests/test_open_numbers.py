@@ -186,7 +186,7 @@ def test_every_rollout_has_its_own_motion():
     assert batch.q.shape[0] == 4
     for k, law in enumerate(each):
         assert np.array_equal(batch.q[k], aw.simulate_batch(ARM, law).q[0])
-    with pytest.raises(aw.InputError, match="of another form"):
+    with pytest.raises(aw.InputError, match="has another structure"):
         aw.simulate_batch(ARM, [each[0], aw.torque.constant(1.0)], duration=0.1)
     with pytest.raises(aw.InputError, match="itself"):
         merged_laws([aw.torque.constant(ends), aw.torque.constant(ends)])
@@ -274,7 +274,7 @@ def test_a_zero_of_some_rollouts_is_a_number_as_those_of_the_others(what):
 
 
 def test_friction_that_jumps_is_another_form():
-    with pytest.raises(aw.InputError, match=r"of another form.*smooth = 0, is one"):
+    with pytest.raises(aw.InputError, match=r"has another structure.*smooth = 0 is another one"):
         aw.simulate_batch(ARM, [aw.torque.friction(1.0, 1.0, smooth) for smooth in (0.0, 0.1)], duration=0.1)
 
 

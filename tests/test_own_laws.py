@@ -216,7 +216,7 @@ def test_what_cannot_be_traced_says_which_law_and_what_to_use(rule: str, around:
         aw.simulate(ARM, around(Pull(2.0, wrong)), **ASK)
 
 
-def test_a_memory_whose_rates_are_too_few_says_so() -> None:
+def test_a_memory_whose_rates_are_too_few_is_reported() -> None:
     @dataclass(frozen=True)
     class Forgetful(aw.torque.Law):
         def start(self, n: int) -> tuple[float, ...]:
@@ -340,7 +340,7 @@ def test_a_field_of_another_base_may_have_no_reserved_name_either() -> None:
     class Counted:
         n: int = 3
 
-    with pytest.raises(InputError, match="has a field 'n', a name that has a meaning for every law"):
+    with pytest.raises(InputError, match="has a field 'n', which is reserved"):
 
         class Both(Counted, aw.torque.Law):
             pass
@@ -356,7 +356,7 @@ def test_a_model_has_the_joints_of_the_robot() -> None:
 
 
 @pytest.mark.parametrize("name", ["reference", "parts", "start", "check", "n", "positions", "span"])
-def test_a_field_with_the_name_of_what_every_law_has_says_so(name: str) -> None:
+def test_a_field_with_the_name_of_what_every_law_has_is_reported(name: str) -> None:
     members = {"__annotations__": {name: float}, "torques": lambda self, at: [0.0] * at.n}
     with pytest.raises(InputError, match=f"Own has a field '{name}'.*Reserved names: check, .*torques.*, and model"):
         type("Own", (aw.torque.Law,), members)

@@ -102,12 +102,12 @@ def test_two_events_that_end_a_phase_at_once_do_not_end_the_run() -> None:
         ((), {"start": 2.0}, "the clock of every phase starts at 0"),
     ],
 )
-def test_what_would_not_be_honoured_in_phases_is_told(until, options: dict, said: str) -> None:
+def test_what_would_not_be_honoured_in_phases_is_reported(until, options: dict, said: str) -> None:
     with pytest.raises(aw.errors.InputError, match=said):
         aw.simulate_phases([aw.Phase(ARM, None, 0.1, until)], **options)
 
 
-def test_a_robot_of_other_joints_is_told_though_they_are_called_the_same() -> None:
+def test_a_robot_of_other_joints_is_reported_though_they_are_called_the_same() -> None:
     slides = {
         "type": "prismatic",
         "alpha": 0,
@@ -144,7 +144,7 @@ def test_a_run_in_phases_is_saved_and_loaded_again(tmp_path: Path) -> None:
         ([aw.Phase(ARM, None, name="fall")], "fall: duration is missing"),
     ],
 )
-def test_phases_that_do_not_fit_are_told(phases: list, message: str) -> None:
+def test_phases_that_do_not_fit_are_reported(phases: list, message: str) -> None:
     with pytest.raises(aw.InputError, match=message):
         aw.simulate_phases(phases)
 

@@ -174,7 +174,7 @@ def test_the_caller_s_arrays_are_not_touched() -> None:
         (lambda: aw.count_operations("bias", joints="RX"), "types such as 'RRPRRR'"),
     ],
 )  # fmt: skip
-def test_bad_input_is_told(call, message: str) -> None:
+def test_bad_input_is_reported(call, message: str) -> None:
     with pytest.raises(aw.ArmwrightError, match=message):
         call()
 
@@ -208,7 +208,7 @@ def test_an_unknown_choice_lists_what_there_is(call, message: str) -> None:
         call()
 
 
-def test_a_singular_mass_matrix_is_told_not_divided_by() -> None:
+def test_a_singular_mass_matrix_is_reported_not_divided_by() -> None:
     nowhere = aw.Robot.from_dh([POINT, MASSLESS], "modified")
     somewhere = aw.Robot.from_dh([MASSLESS, POINT], "modified")  # singular where the two links are in line
     rest = [0.0, 0.0]

@@ -84,7 +84,7 @@ def test_torques_with_noise_can_be_written_in_a_file() -> None:
             parse(FULL.replace("limit = 200", f"noise = {wrong}"))
 
 
-def test_a_scenario_says_everything() -> None:
+def test_a_scenario_describes_everything() -> None:
     made = parse(FULL)
     assert made.robot.name == "rr"
     assert made.robot.payload is not None
@@ -152,13 +152,13 @@ def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> Non
         ('[integrator]\nmethod = "tsit5"\nrtol = 1e-7', "integrator = 3", "not a table"),
     ],
 )
-def test_mistakes_in_a_scenario_are_told(old: str, new: str, message: str) -> None:
+def test_mistakes_in_a_scenario_are_reported(old: str, new: str, message: str) -> None:
     assert old in FULL
     with pytest.raises(aw.ArmwrightError, match=message):
         parse(FULL.replace(old, new))
 
 
-def test_a_law_without_a_trajectory_is_told() -> None:
+def test_a_law_without_a_trajectory_is_reported() -> None:
     with pytest.raises(aw.ModelError, match="follows a trajectory"):
         parse('robot = "rr"\n[torque]\nlaw = "computed_torque"\nkp = 1\nkd = 1')
     made = parse('robot = "rr"\nduration = 1\n[torque]\nlaw = "pd"\nkp = 1\nkd = 1\ntarget = [0.1, 0.2]')
@@ -170,11 +170,11 @@ def test_a_law_that_follows_nothing_begins_where_the_trajectory_does() -> None:
     text = begin.text.split("[torque]")[0].replace("duration = 0.5", "")
     run = parse(text + '[torque]\nlaw = "free"').simulate()
     assert run.q[0].tolist() == [0.3, 0.4] and run.t[-1] == 1.0
-    with pytest.raises(aw.ModelError, match=r"\[torque\] target: there is a trajectory to follow as well"):
+    with pytest.raises(aw.ModelError, match=r"\[torque\] target: there is also a trajectory to follow"):
         parse(FULL + "target = [0, 0]")
 
 
-def test_a_missing_scenario_is_told(tmp_path: Path) -> None:
+def test_a_missing_scenario_is_reported(tmp_path: Path) -> None:
     with pytest.raises(aw.ModelError, match=r"none.toml does not exist; expected a scenario, a .toml file"):
         read(tmp_path / "none.toml")
 
@@ -268,7 +268,7 @@ def test_a_joint_that_stands_still_bounds_no_fastest_motion() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        ("cartesian_line", "q0 = [0.3, 1.0]\nduration = 1", "expected one of to = .*, and by ="),
+        ("cartesian_line", "q0 = [0.3, 1.0]\nduration = 1", "expected to = .*, or by ="),
         ("cartesian_line", "q0 = [0.3, 1.0]\nby = [0.1, 0, 0]", "expected duration = seconds, or velocity"),
         ("cartesian_line", "q0 = [0.3, 1.0]\nby = [9, 0, 0]\nduration = 1", "cannot follow the path"),
         ("cartesian_circle", "q0 = [0.3, 1.0]\ncenter = [0.5, 0.5, 0]\nduration = 1", "missing key 'axis'"),
@@ -277,7 +277,7 @@ def test_a_joint_that_stands_still_bounds_no_fastest_motion() -> None:
         ("time_optimal", "points = [[0, 0]]", r"\[trajectory\] type"),
     ],
 )
-def test_mistakes_in_a_motion_are_told(kind: str, text: str, message: str) -> None:
+def test_mistakes_in_a_motion_are_reported(kind: str, text: str, message: str) -> None:
     with pytest.raises(aw.ModelError, match=message):
         parse(f'robot = "rr"\n[trajectory]\ntype = "{kind}"\n{text}\n')
 
@@ -319,10 +319,10 @@ def test_stops_and_limits_of_a_file(tmp_path: Path) -> None:
         ('[event]\ntype = "limits"', r"expected \[\[event\]\] tables"),
         ("stops = 3", "expected true or false"),
         ("stops = {hard = 3}", "expected true, or {stiffness"),
-        ("[[phase]]\nduration = 1", "duration belongs into a phase"),
+        ("[[phase]]\nduration = 1", "duration belongs to a phase"),
     ],
 )
-def test_mistakes_in_events_and_stops_are_told(text: str, message: str) -> None:
+def test_mistakes_in_events_and_stops_are_reported(text: str, message: str) -> None:
     with pytest.raises(aw.ModelError, match=message):
         parse(text + "\n" + FALLING if text.startswith("stops") else FALLING + text)
 
@@ -368,7 +368,7 @@ def test_a_phase_that_ends_before_its_motion_does_leaves_the_robot_there() -> No
     text = PHASES.replace('name = "reach"', 'name = "reach"\nduration = 0.25')
     reach, grip, *_ = parse(text).phases
     there = reach.trajectory(0.25)[0]
-    with pytest.raises(aw.InputError, match=r"phase 1 lasts 0\.25 s, and its motion 0\.5 s"):
+    with pytest.raises(aw.InputError, match=r"phase 1 lasts 0\.25 s, its motion 0\.5 s"):
         parse(text).torques()
     assert np.array_equal(grip.trajectory(0.0)[0], there) and np.abs(there - [1.0, 0.6]).max() > 0.1
 
@@ -376,8 +376,8 @@ def test_a_phase_that_ends_before_its_motion_does_leaves_the_robot_there() -> No
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("duration = 0.1", "", "phase 2: nothing says how it moves"),
-        ("to = [0.2, -0.5]", "from = [0, 0], to = [1, 1]", "phase 3, trajectory: it begins at .*, and the robot is at"),
+        ("duration = 0.1", "", "phase 2: no motion; expected"),
+        ("to = [0.2, -0.5]", "from = [0, 0], to = [1, 1]", "phase 3, trajectory: it begins at .*, but the robot is at"),
         ("payload = {mass = 2.0}", "payload = 2.0", "phase 2, payload: payload = 2.0: expected {mass"),
         ("payload = {mass = 2.0}", "payload = {mass = ''}", "phase 2, payload: mass = '' is not a number"),
         ("payload = {mass = 2.0}", "payload = {mass = -1}", "phase 2, payload: mass = -1.0 is negative"),
@@ -386,7 +386,7 @@ def test_a_phase_that_ends_before_its_motion_does_leaves_the_robot_there() -> No
         ('name = "grip"', 'nam = "grip"', "phase 2, nam: unknown key 'nam'"),
     ],
 )
-def test_mistakes_in_phases_are_told(old: str, new: str, message: str) -> None:
+def test_mistakes_in_phases_are_reported(old: str, new: str, message: str) -> None:
     assert old in PHASES
     with pytest.raises(aw.ModelError, match=message):
         parse(PHASES.replace(old, new, 1))
@@ -433,7 +433,7 @@ def test_a_motion_that_few_pieces_do_not_show_is_followed_row_by_row(tmp_path: P
         ("t,q1,q2\n1,0,0\n0,0,0\n", "times"),
     ],
 )
-def test_a_file_that_is_no_motion_is_told(tmp_path: Path, text: str | None, message: str) -> None:
+def test_a_file_that_is_no_motion_is_reported(tmp_path: Path, text: str | None, message: str) -> None:
     if text is not None:
         (tmp_path / "motion.csv").write_text(text)
     scenario = '[trajectory]\ntype = "sampled"\nfile = "motion.csv"\n'
@@ -453,7 +453,7 @@ def test_excite_simulate_identify_from_the_command_line(tmp_path: Path, monkeypa
     assert "0.00%" in run("identify", "rr", "run.parquet")
 
 
-def test_options_of_a_motion_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_a_motion_that_do_not_fit_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     motion_file(tmp_path)
     (tmp_path / "scenario.toml").write_text(FULL)
@@ -463,7 +463,7 @@ def test_options_of_a_motion_that_do_not_fit_are_told(tmp_path: Path, monkeypatc
     assert "expected a part of the torque" in run("simulate", "rr", "--noise", "-1", code=2)
 
 
-def test_speeds_and_torques_beyond_those_of_the_joints_are_told(
+def test_speeds_and_torques_beyond_those_of_the_joints_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -482,7 +482,7 @@ def told(*arguments: str) -> dict:
     return json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
 
 
-def test_a_payload_that_no_body_can_be_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payload_that_no_body_can_be_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     held = "1,0,0,0,1,1,5,0,0,0"
     assert "warning: payload: its principal moments 1, 1, 5" in run("torques", "rr", "--payload", held)
@@ -508,7 +508,7 @@ def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.Mon
     np.testing.assert_allclose(peaks, np.abs(aw.torques_along(aw.load("rr"), motion, every=0.1).tau).max(axis=0))
 
 
-def test_flags_that_cannot_be_are_told_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_that_cannot_be_are_reported_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arm/urdf").mkdir(parents=True)
     (tmp_path / "arm/urdf/arm.urdf").write_text("<robot/>")
@@ -584,7 +584,7 @@ def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: py
         (["--integrator", "rk4"], "rk4 has no error estimate: give step="),
     ],
 )
-def test_flags_that_do_not_fit_are_told(
+def test_flags_that_do_not_fit_are_reported(
     words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -601,7 +601,7 @@ def test_flags_that_do_not_fit_are_told(
         ["s.toml", "--duration", "0.2"],
     ],
 )
-def test_flags_that_torques_cannot_honour_are_told(
+def test_flags_that_torques_cannot_honour_are_reported(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -658,7 +658,7 @@ def test_scenarios_that_name_their_robots_are_run_one_after_the_other(
     assert "no scenario in this folder" in run("simulate", "empty", code=2)
 
 
-def test_phases_are_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_phases_are_reported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "phases.toml").write_text(PHASES)
     output = run("simulate", "phases.toml")

@@ -15,7 +15,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import ArmwrightError, UnknownNameError
 from armwright.scenario import parse, scenario_from_tables
-from armwright.schema import SCHEMAS, schema, words_of
+from armwright.schema import SCHEMAS, description_of, schema
 from armwright.sweep.study_measures import STUDY_MEASURES
 from armwright.torque import LAWS
 
@@ -55,8 +55,8 @@ def test_laws_and_measures_bring_their_words_into_a_schema() -> None:
     measures = schema("study")["properties"]["want"]["properties"]["measures"]["items"]
     for choices, entries in ((law, LAWS), (measures, STUDY_MEASURES)):
         assert choices["enum"] == list(entries)
-        assert choices["x-taplo"]["docs"]["enumValues"] == [words_of(entry) for entry in entries.values()]
-        assert all(words_of(entry) for entry in entries.values())
+        assert choices["x-taplo"]["docs"]["enumValues"] == [description_of(entry) for entry in entries.values()]
+        assert all(description_of(entry) for entry in entries.values())
 
 
 def test_an_entry_without_words_has_the_first_line_of_its_docstring() -> None:
@@ -66,8 +66,8 @@ def test_an_entry_without_words_has_the_first_line_of_its_docstring() -> None:
         And nothing else.
         """
 
-    assert words_of(measure) == "Return nothing."
-    assert words_of(object()) == ""
+    assert description_of(measure) == "Return nothing."
+    assert description_of(object()) == ""
 
 
 def test_every_file_of_the_docs_fits_its_schema() -> None:
@@ -144,6 +144,6 @@ def test_what_a_schema_marks_is_refused_when_it_is_read(wrong: object) -> None:
                 scenario_from_tables(data, ARM, "scenario").simulate()
 
 
-def test_another_kind_is_told() -> None:
+def test_another_kind_is_reported() -> None:
     with pytest.raises(UnknownNameError, match="unknown kind of file 'robots'"):
         schema("robots")

@@ -460,7 +460,7 @@ def test_parts_of_the_wrong_kind_are_named() -> None:
         Gearbox("g", 1.0, 1.0, 1.0, 0.5, 0.0, linear=1)
 
 
-def test_what_is_not_known_is_said() -> None:
+def test_what_is_not_known_is_reported() -> None:
     robot = aw.load("rr")
     found = aw.size(
         robot,

@@ -281,7 +281,7 @@ def test_a_jerk_is_held_together_with_all_other_limits(jerk: float) -> None:
     assert off.max() < 2e-3
 
 
-def test_what_limits_a_motion_is_told_from_beginning_to_end() -> None:
+def test_what_limits_a_motion_is_reported_from_beginning_to_end() -> None:
     arm = aw.load("ur5e")
     motion = time_optimal(arm, way_points(1, 4, 6))
     told = motion.limiting
@@ -338,7 +338,7 @@ def test_impossible_requests_are_errors(points, given, said) -> None:
         time_optimal(aw.load("ur5e"), points, **given)
 
 
-def test_a_pendulum_too_weak_at_its_worst_place_is_told_with_few_places_too() -> None:
+def test_a_pendulum_too_weak_at_its_worst_place_is_reported_with_few_places_too() -> None:
     with pytest.raises(aw.InputError, match="too weak"):
         time_optimal(pendulum(0.0), [[0.3], [2.7]], torque=0.8 * 9.81 * 0.99, points=8)
 
@@ -360,7 +360,7 @@ def test_a_path_of_many_points_that_shake_is_passed_within_all_limits() -> None:
     np.testing.assert_allclose(motion(motion.end)[0], motion.path(motion.path.end)[0], atol=1e-12)
 
 
-def test_a_joint_that_cannot_move_is_told() -> None:
+def test_a_joint_that_cannot_move_is_reported() -> None:
     arm = aw.load("ur5e")
     joints = (*arm.joints[:5], replace(arm.joints[5], max_torque=0.0))
     with pytest.raises(aw.InputError, match="max_torque of wrist_3_joint is zero, so nothing moves it"):

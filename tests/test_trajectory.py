@@ -312,7 +312,7 @@ def test_limits_respected_make_an_empty_report() -> None:
     assert str(report) == "all joints stay within their limits"
 
 
-def test_limits_exceeded_are_told_with_joint_amount_and_time() -> None:
+def test_limits_exceeded_are_reported_with_joint_amount_and_time() -> None:
     arm = limited([(-1.0, 1.0), (-0.5, 0.5)])
     motion = tr.function(lambda t: [1.5 * math.sin(t), 0.2], 0.0, 2 * math.pi, 2)
     report = tr.check_limits(motion, arm, velocity=[1.2, 1.0], samples=101)
@@ -886,7 +886,7 @@ def test_errors_say_what_was_got_and_what_to_do(name: str) -> None:
         call()
 
 
-def test_orientations_are_told() -> None:
+def test_orientations_are_reported() -> None:
     with pytest.raises(
         aw.UnknownNameError, match=r"unknown orientation 'ful'. Did you mean 'full'\? Known: full, axis, free"
     ):
@@ -894,7 +894,7 @@ def test_orientations_are_told() -> None:
 
 
 @pytest.mark.parametrize("make", [tr.cubic, tr.quintic, tr.spline])
-def test_ragged_points_are_told_by_their_row(make) -> None:
+def test_ragged_points_are_reported_by_their_row(make) -> None:
     for points, row in (([[0, 0], [1, 1], [2]], 2), ([[0, 0], 1, [2, 2]], 1), ([(0, 0), (1, 1), np.zeros(3)], 2)):
         with pytest.raises(
             InputError, match=rf"points\[{row}\] has \d numbers and points\[0\] has 2; expected one for each joint"

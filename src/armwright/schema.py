@@ -1,10 +1,10 @@
-"""JSON Schemas of the TOML files: an editor completes their keys, says what each means and marks what is wrong.
+"""JSON Schemas of the TOML files: editors complete their keys, explain them and mark errors.
 
 armwright schema scenario > scenario.schema.json
 
-The keys come from the readers of the files, and their descriptions stand here. Laws, measures and integrators come from
-their registries, with their words. An editor such as VS Code with Even Better TOML finds the schema by the first line
-of a file, `#:schema scenario.schema.json`.
+The keys come from the readers of the files, their descriptions are here. Laws, measures and integrators come from their
+registries, with descriptions. An editor such as VS Code with Even Better TOML finds the schema by the first line of a
+file, `#:schema scenario.schema.json`.
 """
 
 from __future__ import annotations
@@ -62,34 +62,31 @@ ANYTHING: Json = {}
 MOTION_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
     "times": (NUMBER_LIST, "Seconds, one for each point."),
     "points": (NUMBER_ROWS, "Positions of all joints, a row for each point: rad or m."),
-    "from": (NUMBER_LIST, "Where every joint begins; in a later phase, where the one before ended."),
-    "to": (POSE, "Where every joint ends; of a cartesian_line x, y, z of the tool, or a pose."),
-    "along": (ANY_TABLE, "A table of another motion, whose path a time_optimal one takes."),
-    "reserve": (NUMBER, "The part of each limit that a time_optimal motion leaves, such as 0.05."),
-    "by": (TRIPLE, "How far the tool goes from where it starts, x, y, z in metres, seen from the world."),
-    "q0": (NUMBER_LIST, "The joints at the start: they decide between postures."),
-    "center": (TRIPLE, "The centre of the circle, metres, seen from the world."),
-    "axis": (TRIPLE, "The axis of the circle, counterclockwise about it, seen from the world."),
-    "angle": (ANGLE_SCHEMA, 'How far around, radians or "90 deg"; a whole turn by default.'),
-    "turning": (FLAG, "Whether the tool turns with the circle; by default it keeps its orientation."),
+    "from": (
+        NUMBER_LIST,
+        "Positions of all joints at the start; in a later phase by default the end of the last.",
+    ),
+    "to": (POSE, "Positions of all joints at the end; for a cartesian_line x, y, z of the tool, or a pose."),
+    "along": (ANY_TABLE, "A table of another motion, the path of a time_optimal one."),
+    "reserve": (NUMBER, "The unused part of each limit of a time_optimal motion, such as 0.05."),
+    "by": (TRIPLE, "Displacement of the tool, x, y, z in metres, in the axes of the world."),
+    "q0": (NUMBER_LIST, "A guess for the joints at the start; it decides between postures."),
+    "center": (TRIPLE, "The centre of the circle in the world, metres."),
+    "axis": (TRIPLE, "The axis of the circle in the world; the motion is counterclockwise about it."),
+    "angle": (ANGLE_SCHEMA, 'The angle of the arc, radians or "90 deg"; a full turn by default.'),
+    "turning": (FLAG, "Whether the tool rotates with the circle; by default it keeps its orientation."),
     "duration": (POSITIVE_NUMBER, "Seconds."),
-    "velocity": (
-        PER_JOINT,
-        "The largest speed, of all joints or of each (rad/s or m/s); of a cartesian motion, of the tool.",
-    ),
+    "velocity": (PER_JOINT, "The largest speed of all joints or of each (rad/s or m/s), or of the tool (m/s)."),
     "acceleration": (PER_JOINT, "The largest acceleration, likewise."),
-    "torque": (PER_JOINT, "The largest torque, of all joints or of each; by default those of the robot."),
+    "torque": (PER_JOINT, "The largest torque of all joints or of each; by default those of the robot."),
     "jerk": (PER_JOINT, "The largest rate of the accelerations; by default there is none."),
-    "blend": (POSITIVE_NUMBER, "How far a joint may pass a point between by, rad or m."),
-    "orientation": (
-        {"enum": ["full", "axis", "free"]},
-        "What of the tool's orientation counts: all, its z axis, nothing.",
-    ),
-    "file": (TEXT, "A .csv or .parquet file with t, q1 ..., and if they are known qd1 ... and qdd1 ..."),
+    "blend": (POSITIVE_NUMBER, "Largest distance of a joint from the inner points, rad or m."),
+    "orientation": ({"enum": ["full", "axis", "free"]}, "The part of the tool's orientation that counts."),
+    "file": (TEXT, "A .csv or .parquet file with t, q1 ..., and optionally qd1 ... and qdd1 ..."),
 }
 STOP_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
     "stiffness": (PER_JOINT, "Stiffness of the stops, N m/rad or N/m."),
-    "damping": (PER_JOINT, "How much more a stop pushes back per rad/s or m/s at which it is entered."),
+    "damping": (PER_JOINT, "Relative increase of the force per rad/s or m/s of impact speed."),
 }
 LAW_SHAPES: dict[str, Json] = {
     "number": NUMBER,
@@ -100,16 +97,19 @@ LAW_SHAPES: dict[str, Json] = {
     "any": ANYTHING,
 }
 EVENT_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
-    "joints": (TEXT_LIST, "Joints whose limits are watched; by default all that have some."),
+    "joints": (TEXT_LIST, "Joints whose limits are monitored; by default all that have some."),
     "joint": (TEXT, "The name of a joint."),
-    "value": (NUMBER, "The position that is passed, rad or m."),
-    "most": (POSITIVE_NUMBER, "The speed that is exceeded."),
-    "normal": (TRIPLE, "The normal of the plane, seen from the world."),
+    "value": (NUMBER, "The position at which the event happens, rad or m."),
+    "most": (POSITIVE_NUMBER, "The speed above which the event happens."),
+    "normal": (TRIPLE, "The normal of the plane in the world."),
     "distance": (NUMBER, "The distance of the plane from the origin, metres along the normal."),
-    "frame": (TEXT, "The frame that passes it; the tool by default."),
-    "direction": ({"enum": [-1, 0, 1]}, "Upwards (1), downwards (-1) or either way (0)."),
-    "terminal": ({"type": ["boolean", "integer"]}, "Whether it ends the run, or the how manieth time it does."),
-    "name": (TEXT, "What it is called."),
+    "frame": (TEXT, "The frame that crosses the plane; the tool by default."),
+    "direction": ({"enum": [-1, 0, 1]}, "Increasing (1), decreasing (-1) or both (0)."),
+    "terminal": (
+        {"type": ["boolean", "integer"]},
+        "Whether the event ends the run, or after how many times.",
+    ),
+    "name": (TEXT, "Its name."),
 }
 FILE_UNITS: Json = {
     "anyOf": [
@@ -119,11 +119,11 @@ FILE_UNITS: Json = {
     ]
 }
 LOADING_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
-    "file": (TEXT, "A robot file, seen from the folder of this one."),
-    "base": (TEXT, "The link where the robot starts."),
-    "tip": ({"anyOf": [TEXT, TEXT_LIST]}, "The link where a chain ends, or several."),
-    "locked": (ANY_TABLE, "Joints that stand still, and where."),
-    "packages": (ANY_TABLE, "Where packages are that the file names."),
+    "file": (TEXT, "The path of a robot file, relative to this one."),
+    "base": (TEXT, "The first link of the robot."),
+    "tip": ({"anyOf": [TEXT, TEXT_LIST]}, "The last link of a chain, or several."),
+    "locked": (ANY_TABLE, "Positions of fixed joints, by name."),
+    "packages": (ANY_TABLE, "Folders of packages, by name."),
     "mappings": (ANY_TABLE, "Arguments of a xacro file."),
     "floating": (FLAG, "Whether a free joint carries the base."),
 }
@@ -131,7 +131,7 @@ INTEGRATOR_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
     "rtol": (POSITIVE_NUMBER, "Relative error allowed per step."),
     "atol": (POSITIVE_NUMBER, "Absolute error allowed per step."),
     "step": (POSITIVE_NUMBER, "Seconds of a fixed step."),
-    "max_step": (POSITIVE_NUMBER, "The longest step that may be chosen, seconds."),
+    "max_step": (POSITIVE_NUMBER, "The longest step of an adaptive method, seconds."),
 }
 PAYLOAD_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
     "mass": ({**QUANTITY, "minimum": 0}, "Kilograms."),
@@ -143,48 +143,45 @@ ROW_DESCRIPTIONS: dict[str, tuple[Json, str]] = {
     "joint": (TEXT, "The name of the joint before it."),
     "parent": (
         {"type": ["string", "integer"]},
-        'The link it hangs on, by name or number; "base"; by default the row before.',
+        'The parent link, by name or number, or "base"; by default the last row.',
     ),
     "type": ({"enum": list(OPTIONAL_KEYS)}, "The kind of the joint."),
-    "gamma": (ANGLE_SCHEMA, "Of a general placement: the turn about the z axis before."),
+    "gamma": (ANGLE_SCHEMA, "Rotation about the previous z axis, for a general placement."),
     "alpha": (ANGLE_SCHEMA, 'The twist, radians or "pi/2", "90 deg".'),
-    "a": (QUANTITY, "The length, metres."),
-    "y": (QUANTITY, "Of a general placement, metres."),
-    "z": (QUANTITY, "Of a general placement, metres."),
-    "d": (QUANTITY, "The offset along z, metres; of a prismatic joint its zero."),
+    "a": (QUANTITY, "The link length, metres."),
+    "y": (QUANTITY, "Offset along y for a general placement, metres."),
+    "z": (QUANTITY, "Offset along z for a general placement, metres."),
+    "d": (QUANTITY, "The offset along z, metres; for a prismatic joint its zero."),
     "b": (QUANTITY, "The same in the conventions of Angeles and Saha."),
-    "theta": (ANGLE_SCHEMA, "The angle about z; of a revolute joint its zero."),
-    "pitch": (QUANTITY, "Of a helical joint, metres per radian."),
+    "theta": (ANGLE_SCHEMA, "The angle about z; for a revolute joint its zero."),
+    "pitch": (QUANTITY, "The pitch of a helical joint, metres per radian."),
     "mass": (QUANTITY, "Kilograms."),
     "com": (POINT_QUANTITIES, "The centre of mass in the frame of the row, metres."),
     "inertia": (PLACEMENT, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
-    "slender": (
-        ANY_TABLE,
-        "{rho or mass, payload, hub, length}: Mohan and Saha's link, without mass, com, inertia.",
-    ),
-    "point_masses": (TABLE_LIST, "{mass, at}: instead of these, or added to them."),
-    "compensated_mass": (NUMBER, "Kilograms of the link whose weight is carried by no drive."),
-    "compensated_com": (TRIPLE, "Where they are, in the frame of the row; by default at the centre of mass."),
+    "slender": (ANY_TABLE, "{rho or mass, payload, hub, length}: Mohan and Saha's link, without mass, com, inertia."),
+    "point_masses": (TABLE_LIST, "{mass, at}: in place of mass, com and inertia, or in addition."),
+    "compensated_mass": (NUMBER, "Counterbalanced mass of the link, kg."),
+    "compensated_com": (TRIPLE, "Its position in the frame of the row; by default at the centre of mass."),
     "limits": (LIMIT_PAIR, "Lowest and highest position; may be inf."),
     "max_velocity": (QUANTITY, "The largest speed, rad/s or m/s."),
     "max_torque": (QUANTITY, "The largest torque at the joint, N m or N; 0 for a joint without a motor."),
     "viscous": (QUANTITY, "Viscous friction, N m s per rad."),
     "coulomb": (QUANTITY, "Dry friction, N m."),
-    "smooth": (QUANTITY, "The speed within which dry friction rounds off."),
-    "rotor_inertia": (QUANTITY, "Of the motor, kg m^2; the joint feels it times gear^2."),
+    "smooth": (QUANTITY, "The speed below which dry friction is smoothed."),
+    "rotor_inertia": (QUANTITY, "Inertia of the motor, kg m^2; at the joint it counts gear^2 times."),
     "gear": (NUMBER, "The ratio of the gearbox."),
-    "spring_stiffness": (NUMBER, "Of a spring beside the joint, N m per rad or N per m."),
-    "spring_rest": (ANGLE_SCHEMA, "The position at which that spring is at rest."),
-    "spring_curve": (NUMBER_LIST, "Its factors of x^2 and x^3, x away from the rest."),
-    "mimic": (ANY_TABLE, "{joint, factor, offset}: it is at factor q + offset of the joint named."),
-    "freedoms": (TABLE_LIST, "Of a joint with several freedoms, a table of limits and drive for each."),
-    "z_axis": ({"enum": ["first", "second"]}, "Of a universal joint: which of its axes is z of the frame of the row."),
-    "visuals": (TABLE_LIST, "What it looks like: {mesh, scale}, {box}, {cylinder}, ..., each with pose and rgba."),
+    "spring_stiffness": (NUMBER, "Stiffness of a spring parallel to the joint, N m per rad or N per m."),
+    "spring_rest": (ANGLE_SCHEMA, "The rest position of that spring."),
+    "spring_curve": (NUMBER_LIST, "Its coefficients of x^2 and x^3, x being the distance from the rest position."),
+    "mimic": (ANY_TABLE, "{joint, factor, offset}: its position is factor q + offset, with q of that joint."),
+    "freedoms": (TABLE_LIST, "A table of limits and drive for each freedom of a joint."),
+    "z_axis": ({"enum": ["first", "second"]}, "The axis of a universal joint that is z of the frame of the row."),
+    "visuals": (TABLE_LIST, "Shapes for display: {mesh, scale}, {box}, {cylinder}, ..., each with pose and rgba."),
 }
 
 
-def words_of(entry: object) -> str:
-    """Return the sentence of an entry of a registry; of one without words the first line of its docstring, or ""."""
+def description_of(entry: object) -> str:
+    """Return the description of an entry of a registry, else the first line of its docstring, or ""."""
     for name in ("sentence", "about", "text", "source"):
         if isinstance(text := getattr(entry, name, None), str) and text:
             return text
@@ -193,51 +190,52 @@ def words_of(entry: object) -> str:
 
 
 def _choices(names: Iterable[str], entries: Mapping[str, object]) -> Json:
-    """Return the schema of one of these names; taplo, the engine of editors, shows the words of each."""
+    """Return the schema of one of these names, with a description of each for editors (taplo)."""
     listed = list(names)
-    words = [words_of(entries[name]) if name in entries else "" for name in listed]
+    words = [description_of(entries[name]) if name in entries else "" for name in listed]
     return {"enum": listed, "x-taplo": {"docs": {"enumValues": words}}}
 
 
-def _table(known: Iterable[str], meanings: Mapping[str, tuple[Json, str]], needed: Iterable[str] = ()) -> Json:
-    """A table with these keys and no others."""
-    properties = {key: {**meanings[key][0], "description": meanings[key][1]} for key in known}
-    return {"type": "object", "properties": properties, "additionalProperties": False, "required": list(needed)}
+def _table(known: Iterable[str], descriptions: Mapping[str, tuple[Json, str]], required: Iterable[str] = ()) -> Json:
+    """Return the schema of a table with these keys and no others."""
+    properties = {key: {**descriptions[key][0], "description": descriptions[key][1]} for key in known}
+    return {"type": "object", "properties": properties, "additionalProperties": False, "required": list(required)}
 
 
 def _kinds(
     key: str,
     about: str,
     kinds: Mapping[str, tuple[Iterable[str], Iterable[str]]],
-    meanings: Mapping[str, tuple[Json, str]],
+    descriptions: Mapping[str, tuple[Json, str]],
     also: tuple[str, ...] = (),
 ) -> Json:
-    """A table whose keys depend on one of them: of every kind the keys it may have and those it needs."""
+    """Return the schema of a table with a kind under `key`; `kinds` has the known and the required keys of each."""
     every = dict.fromkeys(name for known, _ in kinds.values() for name in known)
-    made = _table([*every, *also], meanings, [key])
-    made["properties"] = {key: {"enum": list(kinds), "description": about}, **made["properties"]}
-    made["allOf"] = [
+    table = _table([*every, *also], descriptions, [key])
+    table["properties"] = {key: {"enum": list(kinds), "description": about}, **table["properties"]}
+    table["allOf"] = [
         {
             "if": {"properties": {key: {"const": kind}}, "required": [key]},
-            "then": {"propertyNames": {"enum": [key, *known, *also]}, "required": [key, *needed]},
+            "then": {"propertyNames": {"enum": [key, *known, *also]}, "required": [key, *required]},
         }
-        for kind, (known, needed) in kinds.items()
+        for kind, (known, required) in kinds.items()
     ]
-    return made
+    return table
 
 
-def trajectory(begun: bool = False, named: bool = False) -> Json:
-    """A motion; `begun`, one that need not say where it begins; `named`, one that may have a name."""
+def trajectory(start_known: bool = False, named: bool = False) -> Json:
+    """Return the schema of a motion, without a required start if that is known; `named` allows a name."""
     kinds = {
-        name: (kind.keys, [key for key in kind.needed if not (begun and key == kind.begin)])
+        name: (kind.keys, [key for key in kind.required if not (start_known and key == kind.begin)])
         for name, kind in MOTION_TYPES.items()
     }
-    meanings = {**MOTION_DESCRIPTIONS, "name": (TEXT, "What tables and legends call it.")}
-    made = _kinds("type", "Which motion it is (docs/simulation.md).", kinds, meanings, ("name",) if named else ())
-    for rule, kind in zip(made["allOf"], MOTION_TYPES.values(), strict=True):
+    descriptions = {**MOTION_DESCRIPTIONS, "name": (TEXT, "Its name in tables and legends.")}
+    also = ("name",) if named else ()
+    table = _kinds("type", "The type of the motion (docs/simulation.md).", kinds, descriptions, also)
+    for rule, kind in zip(table["allOf"], MOTION_TYPES.values(), strict=True):
         if kind.one_of:
             rule["then"]["oneOf"] = [{"required": [key]} for key in kind.one_of]
-    return made
+    return table
 
 
 def _law_parameter(words: LawParameter) -> tuple[Json, str]:
@@ -247,49 +245,44 @@ def _law_parameter(words: LawParameter) -> tuple[Json, str]:
 
 def _law_parameters(laws: Mapping[str, Mapping[str, LawParameter]]) -> dict[str, tuple[Json, str]]:
     """Return each key of any law; where laws differ in a key, the description names them."""
-    found = dict[str, dict[str, tuple[Json, list[str]]]]()
+    laws_by_description = dict[str, dict[str, tuple[Json, list[str]]]]()
     for law, known in laws.items():
-        for key, words in known.items():
-            shape, about = _law_parameter(words)
-            found.setdefault(key, {}).setdefault(about, (shape, []))[1].append(law)
+        for key, parameter in known.items():
+            shape, about = _law_parameter(parameter)
+            laws_by_description.setdefault(key, {}).setdefault(about, (shape, []))[1].append(law)
     merged = dict[str, tuple[Json, str]]()
-    for key, meanings in found.items():
-        shapes = [shape for shape, _ in meanings.values()]
-        about = " ".join(f"{', '.join(names)}: {text}" for text, (_, names) in meanings.items())
-        merged[key] = (
-            shapes[0] if all(shape == shapes[0] for shape in shapes) else {"anyOf": shapes},
-            next(iter(meanings)) if len(meanings) == 1 else about,
-        )
+    for key, descriptions in laws_by_description.items():
+        shapes = [shape for shape, _ in descriptions.values()]
+        about = " ".join(f"{', '.join(names)}: {text}" for text, (_, names) in descriptions.items())
+        same = all(shape == shapes[0] for shape in shapes)
+        merged[key] = shapes[0] if same else {"anyOf": shapes}, next(iter(descriptions)) if len(shapes) == 1 else about
     return merged
 
 
 def torque() -> Json:
     """Return the schema of a [torque] table: any registered law, with limit, friction and noise."""
     laws = law_keys()
-    kinds = {
-        name: (tuple(known), [key for key, words in known.items() if words.required]) for name, known in laws.items()
-    }
-    rubbed, shaken = (
-        _table(known, {key: _law_parameter(words) for key, words in known.items()})
+    kinds = {name: (tuple(known), [key for key, x in known.items() if x.required]) for name, known in laws.items()}
+    friction, noise = (
+        _table(known, {key: _law_parameter(x) for key, x in known.items()})
         for known in (FRICTION_PARAMETERS, NOISE_PARAMETERS)
     )
     about = {
         **_law_parameters(laws),
         "limit": _law_parameter(LIMIT_PARAMETER),
-        "friction": (rubbed, "{viscous, coulomb, smooth}, which the drives must overcome."),
-        "noise": (shaken, "{std, hold, seed}: random torques that are held for a while."),
+        "friction": (friction, "{viscous, coulomb, smooth}, which the drives must overcome."),
+        "noise": (noise, "{std, hold, seed}: random torques that are constant for `hold` seconds."),
     }
-    made = _kinds("law", "The torque law (docs/simulation.md).", kinds, about, COMMON_KEYS)
-    made["properties"]["law"] |= _choices(kinds, LAWS)
-    return made
+    table = _kinds("law", "The torque law (docs/simulation.md).", kinds, about, COMMON_KEYS)
+    table["properties"]["law"] |= _choices(kinds, LAWS)
+    return table
 
 
 def event() -> Json:
     """Return the schema of an [[event]] table: any event, with the keys it requires."""
-    kinds = {
-        name: (tuple(event_keys(name)), [k for k, needed in event_keys(name).items() if needed]) for name in EVENTS
-    }
-    return _kinds("type", "What happens.", kinds, EVENT_DESCRIPTIONS)
+    keys = {name: event_keys(name) for name in EVENTS}
+    kinds = {name: (tuple(known), [key for key, required in known.items() if required]) for name, known in keys.items()}
+    return _kinds("type", "The type of the event.", kinds, EVENT_DESCRIPTIONS)
 
 
 PAYLOAD = _table(PAYLOAD_KEYS, PAYLOAD_DESCRIPTIONS, ["mass"])
@@ -302,107 +295,104 @@ def phase() -> Json:
     return _table(
         PHASE_KEYS,
         {
-            "name": (TEXT, "What it is called."),
-            "duration": (POSITIVE_NUMBER, "Seconds; by default as long as its trajectory lasts."),
-            "payload": (PAYLOAD, "What the tool holds from here on; {mass = 0} lets go."),
-            "until": ({"anyOf": [one, {"type": "array", "items": one}]}, "What ends it earlier."),
-            "trajectory": (trajectory(begun=True), "Where it moves; without, it rests."),
-            "torque": (torque(), "What drives it; by default computed torque, or that of the scenario."),
+            "name": (TEXT, "Its name."),
+            "duration": (POSITIVE_NUMBER, "Seconds; by default the duration of its trajectory."),
+            "payload": (PAYLOAD, "The payload from here on; {mass = 0} for none."),
+            "until": ({"anyOf": [one, {"type": "array", "items": one}]}, "Events that end the phase earlier."),
+            "trajectory": (trajectory(start_known=True), "Its motion; without one, the robot rests."),
+            "torque": (torque(), "The torque law; by default computed torque, or that of the scenario."),
         },
     )
 
 
 def scenario(keys: Iterable[str] = SCENARIO_KEYS) -> Json:
-    """The keys of a scenario; with phases, these say some of them for themselves."""
-    apart = {"if": {"required": ["phase"]}, "then": {"properties": dict.fromkeys(KEYS_OF_PHASES, False)}}
-    return {**_table(keys, _scene()), **apart}
+    """Return the schema of a scenario; with phases, some keys belong to these."""
+    condition = {"if": {"required": ["phase"]}, "then": {"properties": dict.fromkeys(KEYS_OF_PHASES, False)}}
+    return {**_table(keys, _scenario_keys()), **condition}
 
 
-def _scene() -> dict[str, tuple[Json, str]]:
+def _scenario_keys() -> dict[str, tuple[Json, str]]:
     stops = _table(STOP_DESCRIPTIONS, STOP_DESCRIPTIONS)
     method = (_choices(sorted(integrator_names()), INTEGRATORS), "The integrator (docs/simulation.md).")
     return {
-        "robot": (
-            ROBOT,
-            "A packaged robot, a robot file seen from this one, or a table of a file and how it is loaded.",
-        ),
-        "gravity": (TRIPLE, "Seen from the world, m/s^2."),
-        "payload": (PAYLOAD, "What the tool holds."),
-        "duration": (POSITIVE_NUMBER, "Seconds; by default as long as the trajectory lasts."),
+        "robot": (ROBOT, "A packaged robot, the path of a robot file, or a table of a file and options of loading."),
+        "gravity": (TRIPLE, "The acceleration of free fall in the world, m/s^2."),
+        "payload": (PAYLOAD, "The payload in the tool frame."),
+        "duration": (POSITIVE_NUMBER, "Seconds; by default the duration of the trajectory."),
         "every": (POSITIVE_NUMBER, "Seconds between records."),
-        "q0": (NUMBER_LIST, "Where it starts; by default where the trajectory does, else zero."),
-        "qd0": (NUMBER_LIST, "How fast it starts."),
-        "start": (NUMBER, "When it starts, seconds."),
-        "smooth": (NON_NEGATIVE_NUMBER, "The speed within which the robot's dry friction rounds off, rad/s or m/s."),
+        "q0": (NUMBER_LIST, "Positions at the start; by default those of the trajectory, else zero."),
+        "qd0": (NUMBER_LIST, "Velocities at the start."),
+        "start": (NUMBER, "Time at the start, seconds."),
+        "smooth": (NON_NEGATIVE_NUMBER, "The speed below which the robot's dry friction is smoothed, rad/s or m/s."),
         "stops": ({"anyOf": [FLAG, stops]}, "Stops at the limits of the joints."),
-        "integrator": (_table(INTEGRATOR_KEYS, {"method": method, **INTEGRATOR_DESCRIPTIONS}), "How it is integrated."),
-        "trajectory": (trajectory(), "Where it moves."),
-        "torque": (torque(), "What drives it; by default computed torque along the trajectory."),
-        "event": ({"type": "array", "items": event()}, "What ends it."),
-        "phase": ({"type": "array", "items": phase(), "minItems": 1}, "What is done one after the other."),
+        "integrator": (
+            _table(INTEGRATOR_KEYS, {"method": method, **INTEGRATOR_DESCRIPTIONS}),
+            "The numerical method.",
+        ),
+        "trajectory": (trajectory(), "The motion to follow."),
+        "torque": (torque(), "The torque law; by default computed torque along the trajectory."),
+        "event": ({"type": "array", "items": event()}, "Events that end the motion."),
+        "phase": ({"type": "array", "items": phase(), "minItems": 1}, "Consecutive phases."),
     }
 
 
 def study() -> Json:
-    """The keys of a study (docs/studies.md)."""
+    """Return the schema of a study (docs/studies.md)."""
     design = {
-        "method": ({"enum": list(DESIGN_METHODS)}, "How numbers are drawn."),
-        "count": (COUNT_NUMBER, "Rollouts, where numbers are drawn."),
-        "seed": ({"type": "integer"}, "Another one draws others."),
-        "correlations": ({"type": "array"}, "Two names and how they are correlated, each."),
+        "method": ({"enum": list(DESIGN_METHODS)}, "The sampling method."),
+        "count": (COUNT_NUMBER, "Number of rollouts, for random numbers."),
+        "seed": ({"type": "integer"}, "The seed of the random numbers."),
+        "correlations": ({"type": "array"}, "Lists of two names and their correlation."),
     }
     want: dict[str, tuple[Json, str]] = {
-        "measures": (
-            {"type": "array", "items": _choices(STUDY_MEASURES, STUDY_MEASURES)},
-            "What is found of every rollout.",
-        ),
-        "functions": (TEXT_LIST, "Of Python modules, module:function."),
-        "within": (NUMBER, "rad or m from the target where a joint has settled."),
+        "measures": ({"type": "array", "items": _choices(STUDY_MEASURES, STUDY_MEASURES)}, "Results of every rollout."),
+        "functions": (TEXT_LIST, "Measures of Python modules, as module:function."),
+        "within": (NUMBER, "Distance from the target at which a joint has settled, rad or m."),
         "windings": (PER_JOINT, "Watts of heat per (N m)^2 of a joint."),
-        "window": (NUMBER, "Seconds over which continuous torque is looked for."),
-        "histories": ({"type": "array", "items": {"enum": list(HISTORY_NAMES)}}, "What is kept whole."),
-        "histories_every": (COUNT_NUMBER, "Of every so many rollouts."),
+        "window": (NUMBER, "Seconds of the window of the continuous torque."),
+        "histories": ({"type": "array", "items": {"enum": list(HISTORY_NAMES)}}, "Quantities stored over time."),
+        "histories_every": (COUNT_NUMBER, "Interval of rollouts whose histories are stored."),
     }
     own: dict[str, tuple[Json, str]] = {
-        "name": (TEXT, "What the study is called."),
-        "chunk": (COUNT_NUMBER, "Rollouts of a file of results."),
-        "target": ({"enum": list(BACKENDS)}, "What computes them: cpu, or cuda for a card."),
+        "name": (TEXT, "The name of the study."),
+        "chunk": (COUNT_NUMBER, "Rollouts in each file of results."),
+        "target": ({"enum": list(BACKENDS)}, "The device: cpu, or cuda for a GPU."),
         "actuators": (ANY_TABLE, "A catalogue, and motor and gearbox of each joint."),
         "vary": (
             {"type": "object", "minProperties": 1},
-            'What differs: "payload.mass" = {uniform = [0, 3]}, or a list.',
+            'The varied parameters: "payload.mass" = {uniform = [0, 3]}, or a list.',
         ),
-        "design": (_table(design, design), "Which numbers each rollout has."),
-        "want": (_table(want, want), "What is wanted of each."),
+        "design": (_table(design, design), "The numbers of each rollout."),
+        "want": (_table(want, want), "The results of each rollout."),
     }
-    return _table(STUDY_KEYS, {**_scene(), **own}, ["robot", "vary"])
+    return _table(STUDY_KEYS, {**_scenario_keys(), **own}, ["robot", "vary"])
 
 
 def size() -> Json:
-    """The keys of a question of sizing (docs/sizing.md)."""
-    held = {"type": "array", "items": {"anyOf": [NUMBER, PAYLOAD]}, "minItems": 1}
+    """Return the schema of a sizing file (docs/sizing.md)."""
+    payloads = {"type": "array", "items": {"anyOf": [NUMBER, PAYLOAD]}, "minItems": 1}
     own: dict[str, tuple[Json, str]] = {
         "catalogue": (TEXT, '"typical", or the path of a catalogue.'),
         "objective": (TEXT, '"mass", "price" or "energy".'),
-        "payloads": (held, "Kilograms, or tables with mass, com and inertia."),
-        "brakes": (ANYTHING, "Joints that have brakes."),
+        "payloads": (payloads, "Kilograms, or tables with mass, com and inertia."),
+        "brakes": (ANYTHING, "The name of a brake for all joints, or names by joint."),
         "motion": ({"type": "array", "items": trajectory(named=True), "minItems": 1}, "As [trajectory] of a scenario."),
-        "mounts": (ANY_TABLE, "By joint {link, point}: where actuators stand that are not on the link before."),
-        "levers": (ANY_TABLE, "By joint {before, on, angle}: how a cylinder moves it."),
-        "without_drives": (ANY_TABLE, "By link, kilograms of drives that the robot has in it already."),
-        "max_twist": (ANYTHING, "How far gearboxes may twist, radians."),
-        "reserve": (NUMBER, "The part of every limit that is to be left."),
-        "inertia_ratio": (NUMBER, "The largest inertia at the motor, in rotors."),
+        "mounts": (ANY_TABLE, "By joint {link, point}: mounts of actuators that are not on the previous link."),
+        "levers": (ANY_TABLE, "By joint {before, on, angle}: the lever of a cylinder."),
+        "without_drives": (ANY_TABLE, "By link, kilograms of drives that the link includes already."),
+        "max_twist": (ANYTHING, "The largest twist of gearboxes, radians."),
+        "reserve": (NUMBER, "The unused part of every limit."),
+        "inertia_ratio": (NUMBER, "The largest ratio of load inertia at the motor to motor inertia."),
         "min_frequency": (NUMBER, "The lowest frequency of a joint on its gearbox, Hz."),
         "ambient": (NUMBER, "Degrees Celsius."),
-        "samples": (COUNT_NUMBER, "Times at which each motion is looked at."),
-        "sets": (COUNT_NUMBER, "How many of the best sets are found."),
+        "samples": (COUNT_NUMBER, "Number of instants of each motion."),
+        "sets": (COUNT_NUMBER, "Number of best sets to find."),
     }
-    return _table(SIZING_KEYS, {**_scene(), **own}, ["robot", "motion"])
+    return _table(SIZING_KEYS, {**_scenario_keys(), **own}, ["robot", "motion"])
 
 
 def robot() -> Json:
-    """The keys of a robot (docs/notation.md)."""
+    """Return the schema of a robot (docs/notation.md)."""
     freedoms, slender = (
         _table(("joint", *DRIVE_KEYS, "mimic"), ROW_DESCRIPTIONS),
         _table(SLENDER_KEYS, dict.fromkeys(SLENDER_KEYS, (ANYTHING, ""))),
@@ -419,28 +409,28 @@ def robot() -> Json:
     }
     rows = {**ROW_DESCRIPTIONS, **parts}
     frame = {
-        "name": (TEXT, "What it is called."),
+        "name": (TEXT, "Its name."),
         "link": (TEXT, "The link it is fixed to."),
         "pose": (PLACEMENT, "In the frame of that row: x, y, z and a quaternion x, y, z, w, or 4 rows of 4."),
     }
     loops: dict[str, tuple[Json, str]] = {
         **dict.fromkeys(LOOP_KEYS, (ANYTHING, "docs/notation.md, closed loops.")),
-        "kind": ({"enum": list(LOOP_KINDS)}, "Whether points or whole frames meet."),
+        "kind": ({"enum": list(LOOP_KINDS)}, "Whether points or whole frames coincide."),
     }
     own: dict[str, tuple[Json, str]] = {
         "name": (TEXT, "The name of the robot."),
-        "source": (TEXT, "Where its numbers come from."),
-        "licence": (TEXT, "Who holds rights in them, and under which licence."),
-        "convention": ({"enum": list(DH_CONVENTIONS)}, "Of the table of links."),
-        "units": (FILE_UNITS, 'Of the numbers in this file: "mm", or a table by quantity; SI by default.'),
-        "gravity": (POINT_QUANTITIES, "Seen from the world, m/s^2."),
-        "base": (PLACEMENT, "Where the robot stands in the world."),
-        "flange": (PLACEMENT, "From the last frame to where the tool is mounted."),
-        "tool": (PLACEMENT, "From the flange to the tool frame."),
-        "rated_payload": (NON_NEGATIVE_NUMBER, "What its maker says it can hold, kg."),
-        "accept": (TEXT_LIST, "Problems that are known and fine."),
+        "source": (TEXT, "The source of its numbers."),
+        "licence": (TEXT, "The owner of the data and the licence."),
+        "convention": ({"enum": list(DH_CONVENTIONS)}, "The convention of the table of links."),
+        "units": (FILE_UNITS, 'The units of this file: "mm", or a table by quantity; SI by default.'),
+        "gravity": (POINT_QUANTITIES, "The acceleration of free fall in the world, m/s^2."),
+        "base": (PLACEMENT, "The pose of frame 0 in the world."),
+        "flange": (PLACEMENT, "The pose of the flange in the last frame."),
+        "tool": (PLACEMENT, "The pose of the tool frame in the flange."),
+        "rated_payload": (NON_NEGATIVE_NUMBER, "The payload that its maker states, kg."),
+        "accept": (TEXT_LIST, "Kinds of problems to accept without a warning."),
         "visuals": parts["visuals"],
-        "payload": (PAYLOAD, "What the tool holds."),
+        "payload": (PAYLOAD, "The payload in the tool frame."),
         "link": ({"type": "array", "items": _table(ROW_KEYS, rows, ["type"]), "minItems": 1}, "A row for each link."),
         "floating": (FLAG, "Whether a free joint carries the base."),
         "base_link": (_table(BASE_KEYS, rows), "The body of the base."),
@@ -453,11 +443,11 @@ def robot() -> Json:
 
 
 SCHEMAS = {"scenario": scenario, "robot": robot, "study": study, "size": size}
-"""Of every kind of file."""
+"""The function of the schema of each kind of file."""
 
 
 def schema(kind: str) -> Json:
-    """The JSON Schema (draft 7) of a kind of file: scenario, robot, study or size."""
+    """Return the JSON Schema (draft 7) of a kind of file: scenario, robot, study or size."""
     if kind not in SCHEMAS:
         raise unknown("kind of file", kind, SCHEMAS)
     head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": f"armwright {kind}"}

@@ -151,7 +151,7 @@ def _motion_of_type(arm: Robot, changes: Mapping[str, Any], said: Mapping[str, A
     rest = dict(changes)
     if kind is not None and kind.begin == "from" and "from" not in said and "to" in said:
         own["from"] = home(arm)
-    if kind is not None and "duration" in kind.needed and "duration" not in said and "duration" in changes:
+    if kind is not None and "duration" in kind.required and "duration" not in said and "duration" in changes:
         own["duration"] = rest.pop("duration")
     return ChosenMotion({"trajectory": own} if own else {}, rest)
 

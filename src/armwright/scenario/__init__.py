@@ -1,10 +1,11 @@
-"""A simulation described in a TOML file: which robot, along what, driven by what, integrated how.
+"""A simulation described in a TOML file: a robot, its trajectory, torque law, events and integrator.
 
-robot = "puma560"                      # or the path of a robot file, seen from this one; the command line's wins; or
-                                       # {file = "dog.urdf", floating = true}; base, tip, locked, packages, mappings
-duration = 3.0                         # by default as long as the trajectory lasts
+robot = "puma560"                      # or the path of a robot file, relative to this one; or {file = "dog.urdf",
+                                       # floating = true}, with base, tip, locked, packages, mappings; a robot on the
+                                       # command line replaces it
+duration = 3.0                         # by default the duration of the trajectory
 every = 0.01                           # seconds between records
-q0 = [0, 0, 0, 0, 0, 0]                # by default where the trajectory starts, else zero (neutral, for quaternions)
+q0 = [0, 0, 0, 0, 0, 0]                # by default the start of the trajectory, else zero (neutral, for quaternions)
 qd0 = [0, 0, 0, 0, 0, 0]
 gravity = [0, 0, -9.81]
 payload = {mass = 2.0, com = [0, 0, 0.1], inertia = [0, 0, 0, 0, 0, 0]}
@@ -25,16 +26,16 @@ kp = 100                               # target = [...] in place of a trajectory
 kd = 20
 limit = 200                            # of every torque, or one per joint
 friction = {viscous = 0.1, coulomb = 0.0, smooth = 0.0}
-noise = {std = 0.5, hold = 0.01, seed = 1}  # random torques, drawn anew after so many seconds
+noise = {std = 0.5, hold = 0.01, seed = 1}  # random torques, drawn anew every `hold` seconds
 
-[[event]]                              # what ends it: any of `events.EVENTS`, with its arguments
+[[event]]                              # an event that ends the motion: any of `events.EVENTS`, with its arguments
 type = "limits"
 
-In place of [trajectory] and duration, [[phase]] tables say what is done one after the other (`phases`), each with its
-duration, payload, trajectory, torque and what ends it (until).
+[[phase]] tables replace [trajectory] and duration by consecutive phases (`phases`), each with its duration, payload,
+trajectory, torque and events that end it (until).
 
-A file that says nothing of a motion (no duration, q0, qd0, trajectory, torque or phase) changes the robot alone, its
-payload say: the robot then picks and places as it does without a file.
+A file without a motion (no duration, q0, qd0, trajectory, torque or phase) only changes the robot, such as its payload:
+the robot then picks and places, as without a file.
 """
 
 from armwright.former_names import add_former_names

@@ -1,4 +1,4 @@
-"""The [[event]] tables of a scenario, which end its motion as `armwright.events` do, and its stops."""
+"""The [[event]] tables of a scenario, read as `armwright.events`, and its stops."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ EVENTS: dict[str, Callable[..., Event]] = {
 
 
 def event_keys(kind: str) -> dict[str, bool]:
-    """The keys of an event, and whether each is needed."""
+    """Return the keys of an event, with True for required ones."""
     listed = signature(EVENTS[kind]).parameters.values()
     return {p.name: p.default is Parameter.empty and p.kind is not Parameter.VAR_POSITIONAL for p in listed}
 
 
 def event_of(part: Reader, arm: Robot) -> Event:
-    """The event that a table says, for a robot."""
+    """Return the event of a table for a robot."""
     kind = choice(part, "type", {name: tuple(event_keys(name)) for name in EVENTS})
-    for key in (key for key, needed in event_keys(kind).items() if needed):
+    for key in (key for key, required in event_keys(kind).items() if required):
         part.need(key, f"; the event {kind!r} needs it")
-    given = {key: value for key, value in part.data.items() if key != "type"}
+    arguments = {key: value for key, value in part.data.items() if key != "type"}
     for key in ("name", "joint"):
         part.text(key, "")
-    joints = part.texts("joints") if given.pop("joints", None) is not None else ()
+    joints = part.texts("joints") if arguments.pop("joints", None) is not None else ()
     try:
-        event = EVENTS[kind](*joints, **given)
+        event = EVENTS[kind](*joints, **arguments)
         events_on(arm, [event])
     except (InputError, UnknownNameError) as error:
         part.fail("type", str(error))
@@ -48,12 +48,12 @@ def event_of(part: Reader, arm: Robot) -> Event:
 
 def stops_of(top: Reader, arm: Robot) -> Any:
     """Return the law of `stops`: true, or a table of stiffness and damping."""
-    given = top.data["stops"]
-    if not isinstance(given, Mapping):
+    value = top.data["stops"]
+    if not isinstance(value, Mapping):
         return top.flag("stops")
-    if set(given) - {"stiffness", "damping"}:
-        top.fail("stops", f"stops = {given!r}: expected true, or {{stiffness = ..., damping = ...}}")
+    if set(value) - {"stiffness", "damping"}:
+        top.fail("stops", f"stops = {value!r}: expected true, or {{stiffness = ..., damping = ...}}")
     try:
-        return torque.stops(arm, **given)
+        return torque.stops(arm, **value)
     except InputError as error:
         top.fail("stops", str(error))

@@ -1,4 +1,4 @@
-"""The [trajectory] of a scenario: which motion each type is, and which keys say it.
+"""The [trajectory] of a scenario: the types of motions and their keys.
 
 | type                     | keys                                                                     |
 |--------------------------|--------------------------------------------------------------------------|
@@ -6,9 +6,9 @@
 | cycloidal, normal_spline | from, to, duration                                                       |
 | trapezoidal              | from, to, velocity, acceleration                                         |
 | blended                  | points, acceleration; velocity (by default the robot's), blend           |
-| time_optimal             | points, or to (and from), or along (a table of another motion, whose     |
-|                          | path it takes); velocity and torque (by default the robot's),            |
-|                          | acceleration, jerk; reserve, the part of each limit that is left         |
+| time_optimal             | points, or to (and from), or along (a table of a motion with the path);  |
+|                          | velocity and torque (by default the robot's), acceleration, jerk;        |
+|                          | reserve, the unused part of each limit                                   |
 | cartesian_line           | q0, to or by; duration, or velocity and acceleration; orientation        |
 | cartesian_circle         | q0, center, axis; angle, turning; duration, or velocity and ...          |
 | sampled                  | file                                                                     |
@@ -35,9 +35,10 @@ from armwright.robot import Robot
 from armwright.scenario.standard_motion import home
 from armwright.trajectory import TimeOptimal, Trajectory
 from armwright.trajectory.argument_checks import check_scalar_joints
+from armwright.trajectory.joint_limits import limits_of_robot
 
 MAX_NAMED_JOINTS = 12
-"""Joints that are named where a motion is of others."""
+"""Largest number of joints that a message names."""
 
 SMOOTHING_TOLERANCE = 1e-4
 """Radians or metres by which a motion from a file may be smoothed so that it can be compiled."""
@@ -45,32 +46,32 @@ SMOOTHING_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class MotionEntry:
-    """A motion that a table can say: the keys it needs, those it may have, and how it is made of them.
+    """A type of motion: its required keys, the function that makes it, and its optional keys.
 
-    `begin` is the key that says where it begins, which a later phase need not say. Of the keys `one_of` it needs one.
-    Of what `varies` a study may vary numbers: it has as many pieces for all.
+    `begin` is the key of its start, which a later phase may omit. One of the keys `one_of` is required. With `varies`
+    a study may vary its numbers, as its number of pieces does not depend on them.
     """
 
-    needed: tuple[str, ...]
+    required: tuple[str, ...]
     make: Callable[[Reader, Robot, Path], Trajectory]
-    further: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     begin: str = ""
     one_of: tuple[str, ...] = ()
     varies: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return (*self.needed, *self.further)
+        return (*self.required, *self.optional)
 
 
-def _plain(name: str, *needed: str) -> MotionEntry:
-    """A function of `armwright.trajectory` that takes these in this order."""
+def _plain(name: str, *required: str) -> MotionEntry:
+    """Return the entry of a function of `armwright.trajectory` that takes these keys in this order."""
 
     def make(part: Reader, _arm: Robot, _folder: Path) -> Trajectory:
         function: Callable[..., Trajectory] = getattr(trajectory, name)
-        return function(*(part.data[key] for key in needed))
+        return function(*(part.data[key] for key in required))
 
-    return MotionEntry(needed, make, begin="from" if "from" in needed else "", varies=True)
+    return MotionEntry(required, make, begin="from" if "from" in required else "", varies=True)
 
 
 def _sampled(part: Reader, arm: Robot, folder: Path) -> Trajectory:
@@ -90,29 +91,27 @@ def _blended(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
 def _time_optimal(part: Reader, arm: Robot, folder: Path) -> Trajectory:
     limits = {key: part.data[key] for key in ("velocity", "acceleration", "torque", "jerk") if key in part.data}
     if "reserve" in part.data:
-        left = part.number("reserve")
-        if not 0 <= left < 1:
-            part.fail("reserve", f"reserve = {left:g}: expected the part of each limit that is left, such as 0.05")
-        limits = {key: (1 - left) * np.asarray(x, float) for key, x in {**_own_limits(arm), **limits}.items()}
+        reserve = part.number("reserve")
+        if not 0 <= reserve < 1:
+            part.fail("reserve", f"reserve = {reserve:g}: expected the unused part of each limit, such as 0.05")
+        limits = {key: (1 - reserve) * np.asarray(x, float) for key, x in {**_limits_of(arm), **limits}.items()}
     return trajectory.time_optimal(arm, _path(part, arm, folder), **limits)
 
 
-def _own_limits(arm: Robot) -> dict[str, Any]:
-    """Return the limits of a time-optimal motion that the table has."""
-    keys = {"velocity": "max_velocity", "torque": "max_torque"}
-    found = {key: [getattr(joint, name) for joint in arm.joints] for key, name in keys.items()}
-    return {key: [math.inf if x is None else x for x in values] for key, values in found.items()}
+def _limits_of(arm: Robot) -> dict[str, Any]:
+    """Return the limits of velocity and torque of a robot."""
+    return {"velocity": limits_of_robot(arm, "max_velocity"), "torque": limits_of_robot(arm, "max_torque")}
 
 
 def _path(part: Reader, arm: Robot, folder: Path) -> Any:
     """Return the path of a time-optimal motion: points, the line between two, or the path of another motion."""
-    ways = [key for key in PATH_KEYS if key in part.data]
-    if len(ways) != 1:
-        got = f"got {' and '.join(ways)}" if ways else "got none of them"
+    given = [key for key in PATH_KEYS if key in part.data]
+    if len(given) != 1:
+        got = f"got {' and '.join(given)}" if given else "got none of them"
         part.fail(None, f"{got}; expected points = [...], to = [...] (from = [...]), or along = {{type = ...}}")
-    if ways == ["points"]:
+    if given == ["points"]:
         return part.data["points"]
-    if ways == ["to"]:
+    if given == ["to"]:
         begin = part.numbers("from", arm.n) if "from" in part.data else home(arm)
         return [begin, part.numbers("to", arm.n)]
     if not isinstance(part.data["along"], Mapping):
@@ -123,9 +122,9 @@ def _path(part: Reader, arm: Robot, folder: Path) -> Any:
 
 
 def _line(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
-    first = _first(part, arm)
+    first = _start_pose(part, arm)
     if ("to" in part.data) == ("by" in part.data):
-        part.fail(None, "expected one of to = [x, y, z] (or a pose), and by = [x, y, z], metres from the start")
+        part.fail(None, "expected to = [x, y, z] (or a pose), or by = [x, y, z], metres from the start")
     last = first.copy()
     if "by" in part.data:
         last[:3, 3] += part.triple("by")
@@ -138,7 +137,7 @@ def _line(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
 
 
 def _circle(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
-    first, center = _first(part, arm), part.triple("center")
+    first, center = _start_pose(part, arm), part.triple("center")
     angle = part.angle("angle", 2 * math.pi)
     law = _law(part, abs(angle) * float(np.linalg.norm(first[:3, 3] - center)))
     turning, orientation = part.flag("turning"), part.text("orientation", "full")
@@ -146,8 +145,8 @@ def _circle(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
     return trajectory.cartesian_circle(arm, first, center, axis, law, part.data["q0"], angle, turning, orientation)
 
 
-def _first(part: Reader, arm: Robot) -> Array:
-    """Return the position of the tool at the start."""
+def _start_pose(part: Reader, arm: Robot) -> Array:
+    """Return the pose of the tool at the start."""
     return arm.forward_kinematics(part.numbers("q0", arm.n))
 
 
@@ -163,7 +162,7 @@ def _law(part: Reader, length: float) -> Trajectory:
 
 
 PATH_KEYS = ("points", "to", "along")
-"""Keys of a time-optimal motion that say its path, one of them."""
+"""Keys for the path of a time-optimal motion, of which it needs one."""
 
 PATH_LIMIT_KEYS = ("duration", "velocity", "acceleration", "orientation")
 
@@ -192,7 +191,7 @@ MOTION_TYPES: dict[str, MotionEntry] = {
 
 
 def choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also: tuple[str, ...] = ()) -> str:
-    """Which of some kinds a table is, with no other keys than that kind has."""
+    """Return the kind of a table, checked to have no other keys than this kind has."""
     kind = part.need(key)
     if not isinstance(kind, str) or kind not in choices:
         part.fail(key, f"unknown {key} {kind!r}; expected one of {', '.join(choices)}")
@@ -201,14 +200,14 @@ def choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also:
 
 
 def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = None) -> Trajectory:
-    """The motion that a table says, for a robot; files that it names lie in `folder`.
+    """Return the motion of a table for a robot; paths of files are relative to `folder`.
 
-    `begin` is where the robot is before, where a motion starts that does not say where it begins.
+    `begin` is the start of a motion whose table does not give one.
     """
     kind = MOTION_TYPES[choice(part, "type", {name: kind.keys for name, kind in MOTION_TYPES.items()})]
     if begin is not None and kind.begin and not {"points", "along"} & set(part.data):
         part = Reader({kind.begin: begin.tolist(), **part.data}, part.where)
-    for key in kind.needed:
+    for key in kind.required:
         part.need(key)
     try:
         check_scalar_joints(arm, "a trajectory")
@@ -221,19 +220,19 @@ def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = 
         )
         part.fail(
             "points" if "points" in part.data else "from",
-            f"{motion.n} joints; {arm.name} has {arm.n} ({names}); give each its positions, or leave joints out as in "
+            f"{motion.n} joints; {arm.name} has {arm.n} ({names}); give each its positions, or lock joints as in "
             'robot = {file = "arm.urdf", tip = "flange", locked = {finger = 0.02}}',
         )
     return motion
 
 
 def motion_of(path: Path, arm: Robot) -> Trajectory:
-    """The motion in a .csv or .parquet file: columns t, q1 ... qn, and if they are known qd1 ... and qdd1 ..."""
+    """Return the motion in a .csv or .parquet file: columns t, q1 ... qn, optionally qd1 ... and qdd1 ..."""
     columns = columns_of(path)
     q, qd, qdd = (joints_of(columns, name, arm.n, path) for name in ("q", "qd", "qdd"))
     if "t" not in columns or q is None:
         raise InputError(
-            f"{path} has the columns {', '.join(columns)}; expected t, q1 to q{arm.n}, and if they are known qd1 to "
+            f"{path} has the columns {', '.join(columns)}; expected t, q1 to q{arm.n}, and optionally qd1 to "
             f"qd{arm.n} and qdd1 to qdd{arm.n}"
         )
     try:
@@ -245,10 +244,10 @@ def motion_of(path: Path, arm: Robot) -> Trajectory:
 
 
 def followed(motion: Trajectory) -> Trajectory:
-    """A motion for a law to follow: in few pieces, which compile, where that is (nearly) the same."""
+    """Return the motion for a law to follow: in few pieces, which compile, if that is nearly the same."""
     if motion.traceable:
         return motion.holding()
     few = motion.in_pieces() if isinstance(motion, TimeOptimal) else trajectory.sampled(motion)
     times = np.array(motion.knots) if len(motion.knots) > 100 else np.linspace(motion.start, motion.end, 201)
-    near = float(np.max(np.abs(few(times)[0] - motion(times)[0]))) <= SMOOTHING_TOLERANCE
-    return (few if near else motion).holding()
+    close = float(np.max(np.abs(few(times)[0] - motion(times)[0]))) <= SMOOTHING_TOLERANCE
+    return (few if close else motion).holding()

@@ -28,11 +28,11 @@ from armwright.trajectory import Trajectory
 
 NUMBER_KEYS = ("duration", "every", "start", "smooth")
 SIMULATE_KEYS = (*NUMBER_KEYS[:2], "q0", "qd0", *NUMBER_KEYS[2:])
-"""Of `simulate`, as they are."""
+"""Options of `simulate` with the same names."""
 
 INTEGRATOR_KEYS = ("method", "rtol", "atol", "step", "max_step")
 MOTION_KEYS = ("duration", "q0", "qd0", "start", "trajectory", "torque", "phase")
-"""What says how a robot moves: a file without any of it changes the robot alone, which then picks and places."""
+"""Keys of the motion: without any of them the robot picks and places."""
 
 SCENARIO_KEYS = (
     *("robot", "gravity", "payload", *SIMULATE_KEYS, "stops", "integrator", "trajectory", "torque", "event", "phase"),
@@ -40,13 +40,13 @@ SCENARIO_KEYS = (
 """The keys of a scenario."""
 
 ROBOT_TABLE_KEYS = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
-"""Of a robot that is a table: its file, and arguments of `load`."""
+"""Keys of a robot that is a table: its file, and arguments of `load`."""
 
 KEYS_OF_OTHER_FILES = ("link", "convention", "vary", "motion", "motor", "gearbox", "cylinder")
-"""Keys of other files than scenarios: robots, studies, questions of sizing, catalogues."""
+"""Keys of other files than scenarios: robots, studies, sizing files, catalogues."""
 
 KEYS_OF_PHASES = ("duration", "trajectory", "start")
-"""What each phase says for itself."""
+"""Keys that belong into each phase."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Scenario:
     text: str = ""
     phases: tuple[ScenarioPhase, ...] = ()
     kind: str = ""
-    """What its [trajectory] is called."""
+    """The type of its [trajectory]."""
     pace: str = ""
-    """How its motion was chosen and paced, where the user gave none."""
+    """A description of the default motion and its duration; empty for a motion of the file."""
 
     @property
     def besides(self) -> Law | None:
@@ -77,21 +77,21 @@ class Scenario:
         )
 
     def simulate(self) -> Run:
-        """The motion."""
+        """Return the simulated motion."""
         if not self.phases:
             return simulate(self.robot, self.law, **self.options)
         return simulate_phases([part.phase for part in self.phases], **self.options)
 
     def torques(self) -> Run:
-        """The torques of its trajectory, or of those of its phases one after the other, by inverse dynamics."""
+        """Return the torques along its trajectory, or along those of its phases, by inverse dynamics."""
         runs: list[Run] = []
         for k, part in enumerate(self.parts, start=1):
             if part.trajectory is None:
-                told = f"phase {k}" if self.phases else "the scenario"
-                raise InputError(f"torques need a motion: {told} has no [trajectory]")
-            every, motion, lasts = self.options.get("every", 0.01), part.trajectory, part.phase.duration
-            if self.phases and lasts is not None and lasts < motion.end:
-                raise InputError(f"phase {k} lasts {lasts:g} s, and its motion {motion.end:g} s; torques are of all")
+                where = f"phase {k}" if self.phases else "the scenario"
+                raise InputError(f"torques need a motion: {where} has no [trajectory]")
+            every, motion, duration = self.options.get("every", 0.01), part.trajectory, part.phase.duration
+            if self.phases and duration is not None and duration < motion.end:
+                raise InputError(f"phase {k} lasts {duration:g} s, its motion {motion.end:g} s; torques need all of it")
             check_seconds("every", every)
             check_records(motion.duration, every)
             run = torques_along(part.phase.robot, motion, every, friction_law=_friction(part.phase.torque))
@@ -106,7 +106,7 @@ def _friction(law: Law) -> Law | None:
 
 
 def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
-    """The scenario of a file, for the robot it names or the one given."""
+    """Return the scenario of a file, for the robot that it names or for `robot`."""
     data, text = read_data(path)
     return scenario_from_tables(data, robot, str(path), Path(path).parent, text)
 
@@ -130,11 +130,11 @@ def text_of(path: str | Path) -> str:
 
 def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return tables with some of their keys changed."""
-    found = dict(data)
+    result = dict(data)
     for key, value in changes.items():
-        old = found.get(key)
-        found[key] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return found
+        old = result.get(key)
+        result[key] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return result
 
 
 def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
@@ -145,29 +145,29 @@ def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", f
 def scenario_from_tables(
     data: Mapping[str, Any], robot: str | Robot | None, file: str, folder: Path = Path(), text: str = ""
 ) -> Scenario:
-    """Return the scenario of the tables of a file; `text` is the file. Numbers of the law may be (rollouts, joints)."""
+    """Return the scenario of the tables of a file with its `text`; numbers of the law may be (rollouts, joints)."""
     top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
     top.check_keys(SCENARIO_KEYS)
     arm = with_payload_of(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
     arm = arm.with_gravity(data["gravity"]) if "gravity" in data else arm
     if not set(MOTION_KEYS) & set(data):
-        lasts = None if arm.balls else pick_and_place_speed(arm)
-        still = pick_and_place_scenario(arm, None if lasts is None else lasts.duration)
-        scenario = scenario_from_tables({**parse_toml(still, file), **data}, arm, file, folder, text or still)
-        return replace(scenario, pace="" if lasts is None else f"pick and place, {lasts.duration:g} s, {lasts}")
+        speed = None if arm.balls else pick_and_place_speed(arm)
+        default = pick_and_place_scenario(arm, None if speed is None else speed.duration)
+        scenario = scenario_from_tables({**parse_toml(default, file), **data}, arm, file, folder, text or default)
+        return replace(scenario, pace="" if speed is None else f"pick and place, {speed.duration:g} s, {speed}")
     options = _options(top, arm)
     if "phase" in data:
         for key in (key for key in KEYS_OF_PHASES if key in data):
-            top.fail(key, f"{key} belongs into a phase; expected it below [[phase]]")
+            top.fail(key, f"{key} belongs to a phase; expected it below [[phase]]")
         phases = phases_of(top, arm, folder, _inside)
         return Scenario(arm, phases[0].phase.torque, phases[0].trajectory, options, text, phases)
     motion = trajectory_of(_inside(top, "trajectory"), arm, folder) if "trajectory" in data else None
     law = law_for(law_of(_inside(top, "torque"), motion) if "torque" in data else default_law(motion), arm)
     kind = "" if motion is None else str(data["trajectory"]["type"])
-    return Scenario(arm, law, motion, {**_begun(law, motion), **options}, text, kind=kind)
+    return Scenario(arm, law, motion, {**_start_of(law, motion), **options}, text, kind=kind)
 
 
-def _begun(law: Law, motion: Trajectory | None) -> dict[str, Any]:
+def _start_of(law: Law, motion: Trajectory | None) -> dict[str, Any]:
     """Return start and duration where the law does not follow the trajectory of the file."""
     if motion is None or law.reference is not None:
         return {}
@@ -203,16 +203,16 @@ def _loaded(robot: str | None, top: Reader, file: str, folder: Path) -> Robot:
 
 
 def robot_in(top: Reader, folder: Path) -> Robot:
-    """The robot that a file names: a packaged one, a file beside it, or a table of a file and how it is loaded."""
+    """Return the robot that a file names: a packaged one, a file, or a table of a file and options of `load`."""
     given = top.data["robot"]
     options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"file": top.text("robot", "")}
     part = Reader(options, lambda _key: top.where("robot"))
     part.check_keys(ROBOT_TABLE_KEYS)
     name = part.text("file", part.need("file"))
-    beside = folder / name
-    told = {key: value for key, value in options.items() if key != "file"}
+    path = folder / name
+    arguments = {key: value for key, value in options.items() if key != "file"}
     try:
-        return load(beside if Path(name).suffix and beside.exists() else name, **told)
+        return load(path if Path(name).suffix and path.exists() else name, **arguments)
     except ModelError as error:
         raise ModelError(f"{top.where('robot')}: {error}") from None
 
@@ -223,7 +223,7 @@ def is_scenario(path: Path, others: Collection[str] = KEYS_OF_OTHER_FILES[:2]) -
 
 
 def scenarios_in(folder: Path) -> list[Path]:
-    """The scenarios of a folder, in which there may be robots, studies and catalogues beside them."""
+    """Return the scenarios of a folder, which may also contain robots, studies and catalogues."""
     return [path for path in sorted(folder.glob("*.toml")) if is_scenario(path, KEYS_OF_OTHER_FILES)]
 
 
@@ -235,5 +235,5 @@ def _inside(top: Reader, name: str) -> Reader:
 
 
 def pick_and_place(arm: Robot, seconds: float | None = None) -> Scenario:
-    """A motion for any robot, within the limits of its joints (`picking`)."""
+    """Return the pick and place of any robot within the limits of its joints (`standard_motion`)."""
     return parse(pick_and_place_scenario(arm, seconds), arm)

@@ -1,4 +1,4 @@
-"""The [[phase]] tables of a scenario: each begins where the one before ended."""
+"""The [[phase]] tables of a scenario: each phase begins in the final state of the previous one."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ def phases_of(
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(table, Mapping) for table in listed):
         top.fail("phase", f"phase = {listed!r}: expected [[phase]] tables, at least one")
     if "torque" in top.data and all("torque" in table for table in listed):
-        top.fail("torque", "every phase has its own; leave this one out")
+        top.fail("torque", "every phase has its own; remove this one")
     if "q0" in top.data:
         begin = np.array(top.numbers("q0", arm.nq))
-    found: list[ScenarioPhase] = []
+    phases: list[ScenarioPhase] = []
     for k, table in enumerate(listed):
         part = _numbered(table, top, k + 1)
         part.check_keys(PHASE_KEYS)
         arm = with_payload_of(arm, part)
-        found.append(_phase(part, top, arm, folder, begin, inside))
-        begin = None if "until" in table else _end(found[-1])
-    return tuple(found)
+        phases.append(_phase(part, top, arm, folder, begin, inside))
+        begin = None if "until" in table else _end(phases[-1])
+    return tuple(phases)
 
 
 def _end(part: ScenarioPhase) -> Array | None:
-    """Return the position at the end of a phase; None where it is not known beforehand."""
-    motion, lasts = part.trajectory, part.phase.duration
+    """Return the position at the end of a phase; None if it is not known beforehand."""
+    motion, duration = part.trajectory, part.phase.duration
     if motion is None or part.phase.torque.reference is None:
         return None
-    return motion(motion.end if lasts is None else min(max(lasts, motion.start), motion.end))[0]
+    return motion(motion.end if duration is None else min(max(duration, motion.start), motion.end))[0]
 
 
 def _numbered(table: Mapping[str, Any], top: Reader, k: int) -> Reader:
@@ -73,21 +73,19 @@ def _phase(
 ) -> ScenarioPhase:
     motion = None
     duration = part.number("duration") if "duration" in part.data else None
-    driven = next((inside(reader, "torque") for reader in (part, top) if "torque" in reader.data), None)
+    drive = next((inside(reader, "torque") for reader in (part, top) if "torque" in reader.data), None)
     if "trajectory" in part.data:
         motion = trajectory_of(inside(part, "trajectory"), arm, folder, begin)
         if begin is not None and float(np.max(np.abs(motion(motion.start)[0] - begin))) > PHASE_START_TOLERANCE:
             first = motion(motion.start)[0].tolist()
-            part.fail("trajectory", f"it begins at {first}, and the robot is at {begin.tolist()}; begin there")
+            part.fail("trajectory", f"it begins at {first}, but the robot is at {begin.tolist()}; begin there")
     elif "torque" not in part.data and begin is not None and duration is not None:
-        motion = None if driven is not None and "target" in driven.data else trajectory.rest(begin, duration)
-    if driven is None and motion is None:
-        part.fail(
-            None, "nothing says how it moves; expected [phase.trajectory], [phase.torque], or a duration to rest for"
-        )
-    law = law_for(default_law(motion) if driven is None else law_of(driven, motion), arm)
+        motion = None if drive is not None and "target" in drive.data else trajectory.rest(begin, duration)
+    if drive is None and motion is None:
+        part.fail(None, "no motion; expected [phase.trajectory], [phase.torque], or a duration of rest")
+    law = law_for(default_law(motion) if drive is None else law_of(drive, motion), arm)
     if "trajectory" in part.data and law.reference is None:
-        part.fail("torque", "this law follows no trajectory; leave one of them out, or choose a law that follows it")
+        part.fail("torque", "this law follows no trajectory; remove one of them, or choose a law that follows it")
     until = part.data.get("until", [])
     ends = [event_of(inside(Reader({"until": table}, part.where), "until"), arm) for table in _listed(until)]
     return ScenarioPhase(Phase(arm, law, duration, ends, part.text("name", "")), motion)
@@ -98,7 +96,7 @@ def _listed(value: Any) -> Sequence[Any]:
 
 
 def with_payload_of(arm: Robot, table: Reader) -> Robot:
-    """The robot with the payload of a table; of mass 0, with an empty hand."""
+    """Return the robot with the payload of a table; mass 0 means no payload."""
     if "payload" not in table.data:
         return arm
     payload = table.data["payload"]

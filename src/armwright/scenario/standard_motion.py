@@ -16,19 +16,19 @@ from armwright.trajectory import Trajectory
 from armwright.trajectory.torques import torques
 
 FALL_DURATION = 1.0
-"""Seconds for which a robot falls that cannot pick and place."""
+"""Seconds of the fall of a robot that cannot pick and place."""
 
 LIMIT_SHARE = 0.95
-"""The part of a limit that is used, as neither the robot nor its model is perfect."""
+"""The part of a limit that is used, as models are not perfect."""
 
 NOMINAL_DURATION = 4.0
-"""Seconds of pick and place where no limit says another."""
+"""Seconds of pick and place without limits."""
 
 MIN_SLOWDOWN, MAX_SLOWDOWN = 0.05, 10.0
-"""Times as long as nominal: what is too heavy at the slowest pace is too heavy to be held, however slowly."""
+"""Smallest and largest duration, relative to the nominal one; at the slowest, only static torques matter."""
 
 SLOWDOWN_STEPS = 40
-"""Paces that are tried between these, before the pace is found more closely."""
+"""Durations tried between these, before the bisection."""
 
 SLOWDOWN_BISECTIONS = 12
 
@@ -37,8 +37,8 @@ SLOWDOWN_BISECTIONS = 12
 class MotionSpeed:
     """The duration of a motion in seconds, and the limit that sets it, such as 'the speed of elbow'.
 
-    `limit` is empty where no limit is near. `enough` is False where torque is not enough at any pace. `share` is the
-    part of the limits that may be used.
+    `limit` is empty without limits. `enough` is False if torque is not enough at any speed. `share` is the part of the
+    limits that may be used.
     """
 
     duration: float
@@ -48,10 +48,10 @@ class MotionSpeed:
 
     def __str__(self) -> str:
         if not self.enough:
-            return f"at no pace within the limits: {self.limit} is not enough even {MAX_SLOWDOWN:g} times as slowly"
+            return f"within the limits at no speed: {self.limit} is not enough even {MAX_SLOWDOWN:g} times as slowly"
         if not self.limit:
-            return "where no limit of speed or torque tells another"
-        return f"as brisk as {self.share:.0%} of {self.limit} allows"
+            return "by default, as there are no limits of speed or torque"
+        return f"as fast as {self.share:.0%} of {self.limit} allows"
 
 
 def pick_and_place_scenario(arm: Robot, seconds: float | None = None) -> str:
@@ -80,14 +80,14 @@ def pick_and_place_speed(arm: Robot) -> MotionSpeed:
 
 
 def _stations(arm: Robot) -> tuple[Array, Array]:
-    """Return the times (as parts of the whole) and positions of pick and place."""
+    """Return the times (as fractions of the duration) and positions of pick and place."""
     middle, reach = np.array([_range(joint) for joint in arm.joints]).T
     swing = reach * np.where(np.arange(arm.n) == 0, 1.0, 0.5)
     side = np.where(np.arange(arm.n) == 0, 1.0, 0.0)
     down = np.where(np.arange(arm.n) % 2 == 1, 1.0, -1.0) * (1 - side)
     points = [middle]
-    for across, lowered in ((1, 0.4), (1, 1.0), (1, 0.4), (-1, 0.4), (-1, 1.0), (-1, 0.4), (0, 0.0)):
-        points.append(middle + swing * (across * side + lowered * down))
+    for sideways, lowered in ((1, 0.4), (1, 1.0), (1, 0.4), (-1, 0.4), (-1, 1.0), (-1, 0.4), (0, 0.0)):
+        points.append(middle + swing * (sideways * side + lowered * down))
     return np.array([0, 0.16, 0.26, 0.36, 0.64, 0.74, 0.84, 1.0]), np.array(points)
 
 
@@ -104,13 +104,13 @@ def pace(arm: Robot, motion: Trajectory) -> MotionSpeed:
     If that is impossible, it uses the limits fully. Without limits, or if the robot is too heavy at any speed, the
     duration does not change.
     """
-    found = _pace(arm, motion, LIMIT_SHARE)
-    whole = found if found.enough else _pace(arm, motion, 1.0)
-    return whole if whole.enough else found
+    speed = _speed_within(arm, motion, LIMIT_SHARE)
+    full = speed if speed.enough else _speed_within(arm, motion, 1.0)
+    return full if full.enough else speed
 
 
-def _pace(arm: Robot, motion: Trajectory, share: float) -> MotionSpeed:
-    """Return the duration, and its limiting joint, that uses a share of the limits."""
+def _speed_within(arm: Robot, motion: Trajectory, share: float) -> MotionSpeed:
+    """Return the duration that uses a share of the limits, and its limiting joint."""
     q, qd, qdd = motion(np.linspace(motion.start, motion.end, 201))
     speed, effort = (
         share * np.array([getattr(joint, name) or np.inf for joint in arm.joints])
@@ -119,46 +119,41 @@ def _pace(arm: Robot, motion: Trajectory, share: float) -> MotionSpeed:
     if np.isinf([speed, effort]).all():
         return MotionSpeed(motion.duration)
     parts = np.max(np.abs(qd) / speed, axis=0)
-    swift, fastest = (
-        max(MIN_SLOWDOWN, float(parts.max())),
-        f"the speed of {shown(arm.joints[int(parts.argmax())].name)}",
-    )
+    fastest = max(MIN_SLOWDOWN, float(parts.max()))
 
-    def weakest(slow: float) -> tuple[float, int]:
-        """The largest part of a torque that is needed at a pace, and the joint."""
-        used = np.max(np.abs(torques(arm.mechanism(), q, qd / slow, qdd / slow**2)), axis=1) / effort
+    def result(slowdown: float, quantity: str, joint: int, enough: bool = True) -> MotionSpeed:
+        limit = f"the {quantity} of {shown(arm.joints[joint].name)}" if quantity else ""
+        return MotionSpeed(_rounded(slowdown * motion.duration), limit, enough, share if enough else LIMIT_SHARE)
+
+    def torque_use(slowdown: float) -> tuple[float, int]:
+        """Return the largest used part of a torque limit, and its joint."""
+        used = np.max(np.abs(torques(arm.mechanism(), q, qd / slowdown, qdd / slowdown**2)), axis=1) / effort
         return float(used.max()), int(used.argmax())
 
-    first, joint = weakest(swift)
-    if first <= 1:
-        return MotionSpeed(
-            _rounded(swift * motion.duration), fastest if parts.max() >= MIN_SLOWDOWN else "", share=share
-        )
-    before = swift
-    for slow in np.geomspace(swift, MAX_SLOWDOWN * max(1.0, swift), SLOWDOWN_STEPS)[1:]:
-        used, _ = weakest(slow)
-        if used <= 1:
+    used, joint = torque_use(fastest)
+    if used <= 1:
+        return result(fastest, "speed" if parts.max() >= MIN_SLOWDOWN else "", int(parts.argmax()))
+    too_fast = fastest
+    for slow in np.geomspace(fastest, MAX_SLOWDOWN * max(1.0, fastest), SLOWDOWN_STEPS)[1:]:
+        if torque_use(slow)[0] <= 1:
             break
-        before = slow
+        too_fast = slow
     else:
-        name = shown(arm.joints[weakest(slow)[1]].name)
-        return MotionSpeed(
-            _rounded(max(1.0, float(parts.max())) * motion.duration), f"the torque of {name}", enough=False
-        )
+        return result(max(1.0, float(parts.max())), "torque", torque_use(slow)[1], enough=False)
     for _ in range(SLOWDOWN_BISECTIONS):
-        middle = float(np.sqrt(before * slow))
-        used, at = weakest(middle)
-        before, slow, joint = (before, middle, joint) if used <= 1 else (middle, slow, at)
-    return MotionSpeed(_rounded(slow * motion.duration), f"the torque of {shown(arm.joints[joint].name)}", share=share)
+        middle = float(np.sqrt(too_fast * slow))
+        used, weakest = torque_use(middle)
+        too_fast, slow, joint = (too_fast, middle, joint) if used <= 1 else (middle, slow, weakest)
+    return result(slow, "torque", joint)
 
 
 def _rounded(seconds: float) -> float:
-    """Up to a tenth of a second."""
+    """Return a duration rounded up to a tenth of a second."""
     return math.ceil(10 * seconds - 1e-9) / 10
 
 
 def _range(joint: Any) -> tuple[float, float]:
-    """The middle of a joint's range, and how far a motion may go from there."""
+    """Return the middle of a joint's range, and the largest distance of the motion from it."""
     default = 0.3 if joint.prismatic else 0.9
     if joint.limits is None:
         return (0.5 if joint.prismatic else 0.0), default

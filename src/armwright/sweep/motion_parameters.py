@@ -36,7 +36,7 @@ def names_of(study: Study, robot: Robot) -> list[str]:
     if not isinstance(motion, Mapping) or motion.get("type") not in MOTION_TYPES or "target" in (study.torque or {}):
         return []
     kind, found = MOTION_TYPES[motion["type"]], []
-    for key in kind.needed if kind.varies else ():
+    for key in kind.required if kind.varies else ():
         if key in PER_JOINT_PARAMETERS:
             found += [f"{MOTION_PREFIX}{key}", *(f"{MOTION_PREFIX}{key}.{k + 1}" for k in range(robot.n))]
         elif key in motion:
@@ -119,7 +119,7 @@ SAME_PIECES = "a velocity that all rows reach, or none: the motions of a study a
 def _cruises(study: Study, drawn: Mapping[str, Array], robot: Robot) -> Array:
     """Return True for the rows whose trapezoidal motions reach their velocity, (rows,)."""
     motion, count = study.trajectory or {}, len(next(iter(drawn.values()))) if drawn else 1
-    nominal = {key: np.array(motion[key], float) for key in MOTION_TYPES["trapezoidal"].needed}
+    nominal = {key: np.array(motion[key], float) for key in MOTION_TYPES["trapezoidal"].required}
     numbers = {key: np.array(np.broadcast_to(x, (count, robot.n))) for key, x in nominal.items()}
     for name, x in drawn.items():
         if name.startswith(MOTION_PREFIX):

@@ -1,7 +1,7 @@
-"""Torque laws: what drives a robot, written over any scalar so that it compiles together with the dynamics.
+"""Torque laws: the torques that drive a robot, over any scalar, so that they compile together with the dynamics.
 
-A law gives the torques at one moment (t, q, qd). Laws add up (`a + b`), can be limited (`a.limited(...)`), and may have
-memory, which is integrated with the motion. `LAWS` names those that scenario files, documents and tests have.
+A law computes the torques at one moment (t, q, qd). Laws add up (`a + b`), can be limited (`a.limited(...)`), and may
+have memory, which is integrated with the motion. `LAWS` is the registry for scenario files, documents and tests.
 
 | module               | content                                                     |
 |----------------------|-------------------------------------------------------------|

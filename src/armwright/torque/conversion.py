@@ -48,10 +48,8 @@ def as_law(torque: Any, n: int, nq: int | None = None) -> Law:
     else:
         law = constant(torque)
     if law.n not in (None, n):
-        freedoms, of_balls = (
-            ("joints", "") if nq == n else ("freedoms", ", those of ball, free and planar joints included")
-        )
-        raise InputError(f"the torque law is for {law.n} {freedoms}; the robot has {n}{of_balls}")
+        unit, note = ("joints", "") if nq == n else ("freedoms", ", those of ball, free and planar joints included")
+        raise InputError(f"the torque law is for {law.n} {unit}; the robot has {n}{note}")
     if law.nq not in (None, nq):
         if nq == n:
             raise InputError(f"the torque law is for {law.nq} joints; the robot has {n}")
@@ -63,7 +61,7 @@ def as_law(torque: Any, n: int, nq: int | None = None) -> Law:
 
 
 def _checked_record(law: Law) -> Law:
-    """Return the law, or raise an InputError if its numbers, or those of a law it is made of, are no fields."""
+    """Return the law, or raise an InputError if it, or a law it is made of, is no dataclass."""
     if not is_dataclass(law):
         raise InputError(
             f"torque law {type(law).__name__} is no dataclass; expected @dataclass(frozen=True) before the class, "

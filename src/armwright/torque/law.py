@@ -26,37 +26,36 @@ FLOAT_ANNOTATIONS, FLOAT_TUPLE_ANNOTATIONS = ("float", "<class 'float'>"), ("tup
 """Annotations of the fields of a law that are runtime parameters."""
 
 MIN_FREEDOMS_OF_QUATERNION_JOINT = min(FREEDOMS_OF_KIND.values())
-"""Freedoms of a joint whose q has one entry more."""
-
+"""Smallest number of freedoms of a joint whose q has one entry more."""
 
 Reference: TypeAlias = Trajectory
-"""The motion a law is meant to produce."""
+"""The motion that a law follows."""
 
 
 class Law:
     """Base of all laws. `n` is the number of freedoms, `nq` that of the entries of q, None for any.
 
-    `reference` is the motion it is meant to produce. A law made of others takes from them what it does not define
-    itself. A law with a field `model`, a robot, computes with it in place of the robot that it drives.
+    `reference` is the motion that it follows. A law made of others inherits from them what it does not define. A law
+    with a field `model`, a robot, computes with that robot in place of the one it drives.
     """
 
     per_joint: ClassVar[tuple[str, ...]] = ()
-    """The parameters that are one number, or one per joint, of a ball joint one per freedom."""
+    """The parameters that are one number, or one per freedom."""
     per_entry: ClassVar[tuple[str, ...]] = ()
     """The parameters that are one number, or one per entry of q."""
     forked: ClassVar[tuple[str, ...]] = ()
-    """The parameters of which zero means another formula."""
+    """The parameters whose value zero selects another formula."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let a law compute with its model whoever calls it; raise an InputError if a field has a name of every law."""
+        """Make methods compute with the model of the law; raise an InputError if a field has a reserved name."""
         super().__init_subclass__(**options)
         reserved = sorted(name for name in dir(Law) if not name.startswith("_"))
-        own = [annotated for annotated in cls.__mro__ if annotated not in Law.__mro__]
-        declared = [name for x in own for name, kind in get_annotations(x).items() if "ClassVar" not in str(kind)]
+        bases = [base for base in cls.__mro__ if base not in Law.__mro__]
+        declared = [name for x in bases for name, kind in get_annotations(x).items() if "ClassVar" not in str(kind)]
         taken = [name for name in declared if name in reserved]
         if taken:
             raise InputError(
-                f"torque law {cls.__name__} has a field {taken[0]!r}, a name that has a meaning for every law; "
+                f"torque law {cls.__name__} has a field {taken[0]!r}, which is reserved; "
                 f"expected another name. Reserved names: {', '.join(reserved)}, and model for the robot it assumes"
             )
         for name in ("torques", "shared", "rates"):
@@ -73,14 +72,14 @@ class Law:
             raise InputError(self.misfit(n, nq))
 
     def misfit(self, n: int, nq: int) -> str:
-        """Return the error for numbers that fit no robot: q exceeds qd only for ball, free and planar joints."""
+        """Return the error for sizes that no robot has: q is longer than qd only for ball, free and planar joints."""
         return f"parameters for {min(n, nq)} and {max(n, nq)} joints do not fit together"
 
     @property
     def positions(self) -> dict[str, tuple[float, ...]]:
-        """The target positions by name, as far as they are complete."""
-        own = {name: getattr(self, name) for name in self.per_entry if len(getattr(self, name)) > 1}
-        return own | {name: values for law in self.made_of for name, values in law.positions.items()}
+        """The target positions by name, if they have all entries."""
+        positions = {name: getattr(self, name) for name in self.per_entry if len(getattr(self, name)) > 1}
+        return positions | {name: values for law in self.made_of for name, values in law.positions.items()}
 
     def check(self, robot: Description) -> None:
         """Raise an InputError if a number has no meaning for the robot."""
@@ -92,7 +91,7 @@ class Law:
         raise NotImplementedError
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the torques that the drives give, and those that friction takes: their sum is `torques`."""
+        """Return the torques of the drives, and those of friction: their sum is `torques`."""
         return torques_of(self, at), [0] * at.n
 
     def start(self, n: int) -> tuple[float, ...]:
@@ -132,15 +131,15 @@ class Law:
         return all(law.traceable for law in self.made_of)
 
     def following(self, reference: Reference) -> Law:
-        """Return the law with another motion to follow, where it follows any."""
+        """Return the law with another reference, if it has any."""
         return self
 
     def sized(self, n: int) -> Law:
-        """Return the law for n freedoms, with a random number for each where its draw has no size."""
+        """Return the law for n freedoms, with a random number for each if its draw has no size."""
         declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
-        found = {field.name: _sized(getattr(self, field.name), n) for field in declared}
-        other = {name: x for name, x in found.items() if x is not getattr(self, name)}
-        return replace(self, **other) if other else self  # type: ignore[type-var]
+        sized = {field.name: _sized(getattr(self, field.name), n) for field in declared}
+        changed = {name: x for name, x in sized.items() if x is not getattr(self, name)}
+        return replace(self, **changed) if changed else self  # type: ignore[type-var]
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -180,7 +179,7 @@ def _sized(value: Any, n: int) -> Any:
 
 
 def _with_model(method: Callable[[Any, Moment], Any]) -> Callable[[Any, Moment], Any]:
-    """Return a method of a law that computes with the robot as the law knows it."""
+    """Return a method of a law that computes with the model of the law."""
 
     @wraps(method)
     def call(law: Any, at: Moment) -> Any:
@@ -190,28 +189,28 @@ def _with_model(method: Callable[[Any, Moment], Any]) -> Callable[[Any, Moment],
 
 
 def model_of(law: Law) -> Any:
-    """Return what a law has in a field `model`; None if it has none.
+    """Return the field `model` of a law, None without one.
 
-    `Law` itself has no such attribute, which would be the default of a field that has none.
+    `Law` has no such attribute, because it would be the default of that field.
     """
     return getattr(law, "model", None)
 
 
 def with_model_of(law: Law, at: Moment) -> Moment:
-    """Return the moment with the robot as the law knows it: its `model`, if it has one."""
+    """Return the moment with the `model` of the law, if it has one."""
     model = model_of(law)
     return at if model is None else at._replace(mechanism=model.mechanism())
 
 
 def check_models(law: Law, robot: Description) -> None:
-    """Raise an InputError if a law, or one that it is made of, has a model with other joints than the robot."""
+    """Raise an InputError if a law, or a part of it, has a model with other joints than the robot."""
     model = model_of(law)
     if model is not None:
         name = f"{type(law).__name__}.model"
         if not isinstance(model, Description):
             raise InputError(f"{name} = {model!r}: expected a Robot that the law computes with, or another name")
-        several, expected = ([(b.kind, b.coordinate) for b in x.balls] for x in (model, robot))
-        if model.n != robot.n or several != expected:
+        balls, expected = ([(b.kind, b.coordinate) for b in x.balls] for x in (model, robot))
+        if model.n != robot.n or balls != expected:
             raise InputError(
                 f"{name} is {model.name} with {model.n} freedoms, q of {model.nq} entries; expected a "
                 f"robot with the joints of {robot.name}: {robot.n} freedoms, q of {robot.nq} entries"
@@ -226,23 +225,22 @@ def torques_of(law: Law, at: Moment) -> list[Scalar]:
 
 
 def shared_of(law: Law, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the torques of a law that the drives give, and those that friction takes."""
+    """Return the torques of the drives, and those of friction, of a law."""
     return law.shared(at)
 
 
 def rates_of(law: Law, at: Moment) -> list[Scalar]:
     """Return the rates of change of the memory of a law, or raise an InputError."""
     count = len(at.memory)
-    wanted = f"one for each of {count} numbers that start(n) gives"
-    return _checked_list(law, law.rates, at, count, "rates", wanted)
+    return _checked_list(law, law.rates, at, count, "rates", f"one for each of {count} numbers that start(n) gives")
 
 
 def _checked_list(
-    law: Law, asked: Callable[[Moment], Any], at: Moment, count: int, what: str, wanted: str
+    law: Law, method: Callable[[Moment], Any], at: Moment, count: int, what: str, expected: str
 ) -> list[Scalar]:
     name = type(law).__name__
     try:
-        found = asked(at)
+        values = method(at)
     except ArmwrightError:
         raise
     except (TypeError, ValueError, AttributeError) as error:
@@ -250,20 +248,20 @@ def _checked_list(
             raise
         raise InputError(
             f"torque law {name} cannot be compiled: {error}; expected arithmetic of at.t, at.q, at.qd and its numbers, "
-            "NumPy's sin, cos, tanh, sqrt, and where it asks which of two is larger minimum, maximum or select of "
+            "NumPy's sin, cos, tanh, sqrt, and in place of comparisons minimum, maximum or select of "
             "armwright.algebra"
         ) from error
-    if not isinstance(found, (Sequence, np.ndarray)):
-        raise InputError(f"torque law {name}: {what} gave {found!r}; expected a list, {wanted}")
-    if len(found) != count:
-        raise InputError(f"torque law {name}: {what} gave {len(found)} numbers; expected {wanted}")
-    for k, value in enumerate(found):
+    if not isinstance(values, (Sequence, np.ndarray)):
+        raise InputError(f"torque law {name}: {what} gave {values!r}; expected a list, {expected}")
+    if len(values) != count:
+        raise InputError(f"torque law {name}: {what} gave {len(values)} numbers; expected {expected}")
+    for k, value in enumerate(values):
         if isinstance(value, (Sequence, np.ndarray)) and np.ndim(value):
             raise InputError(
-                f"torque law {name}: {what}[{k}] has shape {np.shape(value)}; expected a number, {wanted}. What "
+                f"torque law {name}: {what}[{k}] has shape {np.shape(value)}; expected a number, {expected}. What "
                 "differs between rollouts is an array (rollouts,) in a field declared float, or a list of laws"
             )
-    return list(found)
+    return list(values)
 
 
 def _declared_value(law: Law, field: Field[Any], value: Any) -> Any:
@@ -289,20 +287,20 @@ def _declared_value(law: Law, field: Field[Any], value: Any) -> Any:
 def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
     """Return finite numbers, one or one per joint; (rollouts, joints) gives an array (rollouts,) for each joint."""
     try:
-        given = np.asarray("" if masked(values) else values)
+        raw = np.asarray("" if masked(values) else values)
     except (TypeError, ValueError):
-        given = np.asarray("")
-    if given.dtype.kind not in "fiu":
+        raw = np.asarray("")
+    if raw.dtype.kind not in "fiu":
         raise InputError(f"{name} = {values!r} is not a number nor a list with one number per joint")
-    array = np.atleast_1d(given.astype(float))
+    array = np.atleast_1d(raw.astype(float))
     if array.ndim > 2 or not array.size:
         raise InputError(
             f"{name} has shape {array.shape}; expected one number, or one per joint, or (rollouts, joints) for a batch"
         )
     if not np.isfinite(array).all():
-        wrong = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        where = f"{name}[{', '.join(map(str, wrong))}] is {array[wrong]}"
-        raise InputError(f"{name} = {array.tolist()} has a number that is not finite" if array.ndim == 1 else where)
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        which = f"{name}[{', '.join(map(str, place))}] is {array[place]}"
+        raise InputError(f"{name} = {array.tolist()} has a number that is not finite" if array.ndim == 1 else which)
     return tuple(array.tolist()) if array.ndim == 1 else tuple(np.ascontiguousarray(array.T))
 
 
@@ -312,7 +310,7 @@ def smallest(values: tuple[float, ...]) -> float:
 
 
 def common_size(*parameters: tuple[float, ...]) -> int | None:
-    """Return the number of joints on which parameters agree; a single number fits any."""
+    """Return the common number of joints of parameters; single numbers are for any."""
     sizes = {len(p) for p in parameters if len(p) > 1}
     if len(sizes) > 1:
         raise InputError(f"parameters for {' and '.join(map(str, sorted(sizes)))} joints do not fit together")

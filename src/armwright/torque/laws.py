@@ -1,7 +1,7 @@
-"""The registry of torque laws: `LAWS` names those that scenario files, studies, schemas, documents and tests have.
+"""The registry of torque laws, `LAWS`, for scenario files, studies, schemas, documents and tests.
 
-An entry owns its words: what the law computes, and a sentence and a unit for every parameter. A package adds a law with
-`LAWS.register(name, entry)`, or as an entry point of the group `armwright.laws`.
+An entry contains its descriptions: what the law computes, and a sentence and a unit for every parameter. A package adds
+a law with `LAWS.register(name, entry)`, or as an entry point of the group `armwright.laws`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from armwright.torque.tracking import Tracking, computed_torque, feed_forward, p
 __all__ = ["LAWS", "TARGET_PARAMETER", "LawEntry", "LawParameter"]
 
 Shape: TypeAlias = Literal["number", "per joint", "list", "rows", "integer", "any"]
-"""What a file may have for a parameter; `per joint` is one number, or one for each joint."""
+"""The shape of a parameter in a file; `per joint` is one number, or one for each joint."""
 
 
 @dataclass(frozen=True)
 class LawParameter:
-    """A parameter of a law: a sentence, its unit, the shape it has in a file, and its smallest value if it has one."""
+    """A parameter of a law: a sentence, its unit, its shape in a file, and its smallest value, if any."""
 
     about: str
     unit: str = ""
@@ -54,7 +54,7 @@ class LawEntry:
     make      a function or class that returns the law, called with the parameters by name; if the law `follows`, the
               target (a position or a trajectory) comes first
     about     the torque as a formula, or in a few words
-    words     a `LawParameter` for each parameter of `make`; `parameters` adds those that have none
+    words     a `LawParameter` for parameters of `make`; `parameters` has default ones for the others
     example   parameters for any robot, with which the tests simulate the law
     """
 
@@ -78,14 +78,14 @@ class LawEntry:
         }
 
     def law(self, name: str, *target: Any, **given: Any) -> Law:
-        """Return the law, or raise an InputError that names it where its numbers do not fit."""
+        """Return the law; errors of its parameters name it."""
         try:
-            made = self.make(*target, **given)
+            law = self.make(*target, **given)
         except (TypeError, ValueError) as error:
             raise error if isinstance(error, InputError) else InputError(f"law {name!r}: {error}") from error
-        if not isinstance(made, Law):
-            raise InputError(f"law {name!r}: {self.make!r} returned {made!r}; expected a torque.Law")
-        return made
+        if not isinstance(law, Law):
+            raise InputError(f"law {name!r}: {self.make!r} returned {law!r}; expected a torque.Law")
+        return law
 
 
 def _accepted(name: str, entry: Any) -> LawEntry:
@@ -105,12 +105,9 @@ def _accepted(name: str, entry: Any) -> LawEntry:
     unknown = [key for key in (*entry.words, *entry.example) if key not in known]
     if unknown:
         raise InputError(f"law {name!r} has no parameter {unknown[0]!r}; it has {', '.join(known) or 'none'}")
-    wrong = [key for key, words in known.items() if words.shape not in get_args(Shape)]
-    if wrong:
-        raise InputError(
-            f"law {name!r}: the shape of {wrong[0]} is {known[wrong[0]].shape!r}; expected one of "
-            f"{', '.join(get_args(Shape))}"
-        )
+    shapes = get_args(Shape)
+    for key, x in ((key, x) for key, x in known.items() if x.shape not in shapes):
+        raise InputError(f"law {name!r}: the shape of {key} is {x.shape!r}; expected one of {', '.join(shapes)}")
     return entry
 
 
@@ -120,18 +117,13 @@ def _entry_of_class(name: str, cls: type[Law]) -> LawEntry:
         raise InputError(f"law {name!r}: {cls.__name__} is no dataclass; expected @dataclass(frozen=True) before it")
     follows = issubclass(cls, Tracking)
     listed = [x for x in fields(cls) if x.init and not (follows and x.name == "target")]
-    shapes: dict[str, Shape] = {
-        x.name: "number"
-        if str(x.type) in FLOAT_ANNOTATIONS
-        else "per joint"
-        if str(x.type) in FLOAT_TUPLE_ANNOTATIONS
-        else "any"
-        for x in listed
-    }
+    annotated: dict[str, Shape] = dict.fromkeys(FLOAT_ANNOTATIONS, "number")
+    annotated |= dict.fromkeys(FLOAT_TUPLE_ANNOTATIONS, "per joint")
+    shapes: dict[str, Shape] = {x.name: annotated.get(str(x.type), "any") for x in listed}
 
-    def make(*target: Any, **given: Any) -> Law:
-        made = {key: _field_value(key, shapes[key], value) for key, value in given.items()}
-        return tracking_law(cls, *target, **made) if issubclass(cls, Tracking) else cls(**made)
+    def make(*target: Any, **parameters: Any) -> Law:
+        values = {key: _field_value(key, shapes[key], value) for key, value in parameters.items()}
+        return tracking_law(cls, *target, **values) if issubclass(cls, Tracking) else cls(**values)
 
     empty = inspect.Parameter.empty
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -203,7 +195,7 @@ LAWS: Registry[LawEntry] = Registry(
             {
                 "viscous": LawParameter("Viscous friction", "N m s/rad or N s/m"),
                 "coulomb": LawParameter("Dry friction", "N m or N"),
-                "smooth": LawParameter("Speed within which dry friction rounds off", "rad/s or m/s", "number", 0.0),
+                "smooth": LawParameter("Speed below which dry friction is smoothed", "rad/s or m/s", "number", 0.0),
             },
             {"viscous": 0.5, "coulomb": 0.2, "smooth": 0.01},
         ),
@@ -229,4 +221,4 @@ LAWS: Registry[LawEntry] = Registry(
     },
     _accepted,
 )
-"""Every law by its name; the example of a table has one column, which tests repeat for every joint."""
+"""Every law by its name. The example of a table has one column, which tests repeat for every joint."""

@@ -1,4 +1,4 @@
-"""A moment of a motion, as laws, events and measures see it."""
+"""A moment of a motion: the input of laws, events and measures."""
 
 from __future__ import annotations
 
@@ -36,27 +36,26 @@ class Moment(NamedTuple):
     def displacement_to(self, q: Sequence[Scalar]) -> list[Scalar]:
         """Return the displacement to the position q, a number for each freedom.
 
-        Of a ball joint it is the rotation vector, of a free joint the twist, in the axes of the body.
+        For a ball joint it is the rotation vector, for a free joint the twist, in the axes of the body.
         """
         return difference(self.mechanism.balls, self.q, q)
 
     def compute(self, problem: str, *given: Sequence[Scalar]) -> Any:
-        """Return the solution of a problem at this moment: `at.compute("jacobian")`, `at.compute("inverse_dynamics",
-        qdd)`.
+        """Return the solution of a problem at this moment, such as `at.compute("inverse_dynamics", qdd)`.
 
-        The robot is the controller's model of it; q and qd are those of this moment, other arguments are `given`.
-        Vectors are lists, matrices lists of rows.
+        The robot is the controller's model. `given` are the arguments besides q and qd. Vectors are lists, matrices
+        lists of rows.
         """
-        here = {"q": self.q, "qd": self.qd}
-        asked = problem_of(problem)
-        further = [name for name in asked.arguments if name not in here]
-        if len(given) != len(further):
-            wanted = f"expected {', '.join(further)}" if further else "expected none besides q and qd, which are here"
-            raise InputError(f"{problem} got {len(given)} arguments; {wanted}")
-        here |= dict(zip(further, given, strict=True))
-        best = asked.candidates[0] if asked.candidates else Candidate(asked.default)
+        values = {"q": self.q, "qd": self.qd}
+        record = problem_of(problem)
+        names = [name for name in record.arguments if name not in values]
+        if len(given) != len(names):
+            expected = ", ".join(names) or "none besides q and qd, which are those of the moment"
+            raise InputError(f"{problem} got {len(given)} arguments; expected {expected}")
+        values |= dict(zip(names, given, strict=True))
+        best = record.candidates[0] if record.candidates else Candidate(record.default)
         model = regrouped(self.mechanism, euler=best.tensor == "euler") if best.tensor else self.mechanism
-        state = [list(here[name]) for name in asked.arguments]
+        state = [list(values[name]) for name in record.arguments]
         return find_formulation(problem, best.formulation)(model, *state, loads=self.mechanism.wrenches())
 
 

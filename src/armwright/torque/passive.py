@@ -21,7 +21,7 @@ from armwright.torque.moment import Moment
 
 @dataclass(frozen=True)
 class SpringDamper(Law):
-    """tau = -k (q - rest) - d qd (Grigorov 2013, equation (14); he prints the spring with a plus, which diverges)."""
+    """tau = -k (q - rest) - d qd: Grigorov 2013, equation (14), with the sign of the spring corrected."""
 
     stiffness: tuple[float, ...]
     damping: tuple[float, ...]
@@ -37,8 +37,8 @@ class SpringDamper(Law):
             )
 
     def torques(self, at: Moment) -> list[Scalar]:
-        stretched = difference(at.mechanism.balls, self._at_rest(at), at.q)
-        rows = zip(per_freedom(self.stiffness, at.n), per_freedom(self.damping, at.n), stretched, at.qd, strict=True)
+        deflection = difference(at.mechanism.balls, self._at_rest(at), at.q)
+        rows = zip(per_freedom(self.stiffness, at.n), per_freedom(self.damping, at.n), deflection, at.qd, strict=True)
         return [-(k * x) - d * qd for k, d, x, qd in rows]
 
     def _at_rest(self, at: Moment) -> list[Scalar]:
@@ -52,7 +52,7 @@ class SpringDamper(Law):
 
 
 def spring_damper(stiffness: ArrayLike, damping: ArrayLike, rest: ArrayLike = 0.0) -> SpringDamper:
-    """A spring and a damper on every joint: closed valves with compressed oil behind them, for one."""
+    """Return a spring and a damper on every joint."""
     return SpringDamper(numbers("stiffness", stiffness), numbers("damping", damping), numbers("rest", rest))
 
 
@@ -75,7 +75,7 @@ class Friction(Law):
 
 
 def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float = 0.0) -> Friction:
-    """Return friction in addition to the robot's. `smooth` is the speed within which Coulomb friction rounds off."""
+    """Return friction in addition to the robot's. `smooth` is the speed below which Coulomb friction is smoothed."""
     rounding, *more = numbers("smooth", smooth)
     if more:
         raise InputError(f"smooth = {smooth!r}: expected one speed for all joints")
@@ -87,7 +87,7 @@ def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float =
 
 
 def reversed_limits_message(joint: JointModel) -> str:
-    """Return what is wrong with limits whose lower one is not below the upper."""
+    """Return the error for limits whose lower one is not below the upper."""
     low, high = joint.limits or (0.0, 0.0)
     return (
         f"the limits of {joint.name} are {low:g} to {high:g}, in reverse; expected the lower one first, such as "
@@ -96,18 +96,18 @@ def reversed_limits_message(joint: JointModel) -> str:
 
 
 STOP_FREQUENCY = 2 * math.pi * 40
-"""rad/s at which a joint that is held by nothing else swings in a stop that is stiff enough."""
+"""Natural frequency, rad/s, of a free joint in a stop of the default stiffness."""
 
 STOP_DEFLECTION = 0.01
-"""rad or m by which a stop gives at most under the largest torque of the drive."""
+"""Largest deflection, rad or m, of a stop under the largest torque of the drive."""
 
 
 @dataclass(frozen=True)
 class Stops(Law):
-    """Stops at the limits of joints: k d (1 + c v) back, d deep and entered at speed v, and never a pull.
+    """Stops at the limits of joints, which push back with k d (1 + c v) at depth d and speed v inward, and never pull.
 
-    Hunt and Crossley 1975: the force begins at zero, however fast a joint comes, and the faster the more energy stays
-    there. `joints` are the freedoms that have limits, `places` their entries of q.
+    Hunt and Crossley 1975: the force starts at zero at any speed, and faster impacts dissipate more energy. `joints`
+    are the freedoms that have limits, `places` their entries of q.
     """
 
     joints: tuple[int, ...]
@@ -128,9 +128,9 @@ class Stops(Law):
         torques: list[Scalar] = [0] * at.n
         rows = zip(self.joints, self.places, self.lower, self.upper, self.stiffness, self.damping, strict=True)
         for joint, place, low, high, k, c in rows:
-            q, given = at.q[place], c * at.qd[joint]
-            back = k * _positive_part(low - q) * _positive_part(1.0 - given)
-            torques[joint] = back - k * _positive_part(q - high) * _positive_part(1.0 + given)
+            q, damping = at.q[place], c * at.qd[joint]
+            push = k * _positive_part(low - q) * _positive_part(1.0 - damping)
+            torques[joint] = push - k * _positive_part(q - high) * _positive_part(1.0 + damping)
         return torques
 
 
@@ -140,36 +140,34 @@ def _positive_part(x: Scalar) -> Scalar:
 
 
 def stops(robot: Description, stiffness: ArrayLike | None = None, damping: ArrayLike = 1.0) -> Stops:
-    """Stops at the limits of all joints that have some.
+    """Return stops at the limits of all joints that have some.
 
-    stiffness  N m/rad or N/m, one number or one for each joint of the robot; by default such that a joint swings in its
-               stop with 40 Hz at least, and that its drive presses it in by 0.01 rad or m at most
-    damping    how much more a stop pushes back per rad/s or m/s at which it is entered: 1.0 takes about half of the
-               speed of a joint that comes with 1 rad/s
+    stiffness  N m/rad or N/m, one number or one for each joint of the robot; by default such that the natural frequency
+               of a joint in its stop is at least 40 Hz, and the largest deflection under its drive 0.01 rad or m
+    damping    relative increase of the force per rad/s or m/s of impact speed: with 1.0, an impact at 1 rad/s loses
+               about half of the speed
     """
     joints = tuple(i for i, joint in enumerate(robot.joints) if joint.limits is not None)
     if not joints:
-        raise InputError(f"no joint of {robot.name} has limits; expected at least one, as stops stand there")
+        raise InputError(f"no joint of {robot.name} has limits; expected at least one, for a stop")
     for low, high, joint in ((*(robot.joints[i].limits or (0, 0)), robot.joints[i]) for i in joints):
         if not low <= high:
             raise InputError(f"torque.stops: {reversed_limits_message(joint)}")
-    given = {"stiffness": _stiffness(robot) if stiffness is None else stiffness, "damping": damping}
+    arguments = {"stiffness": _stiffness(robot) if stiffness is None else stiffness, "damping": damping}
     listed = {}
-    for name, values in given.items():
-        found = numbers(name, values)
-        if len(found) not in (1, robot.n):
-            raise InputError(f"{name} has {len(found)} numbers; expected one, or one for each of {robot.n} joints")
-        if smallest(found) < 0 or (name == "stiffness" and smallest(found) == 0):
-            raise InputError(f"{name} = {list(found)}: a stop pushes back, so it is above zero")
-        listed[name] = tuple(per_freedom(found, robot.n)[i] for i in joints)
-    lower, upper = zip(
-        *((float(a), float(b)) for a, b in (robot.joints[i].limits or (0, 0) for i in joints)), strict=True
-    )
+    for name, argument in arguments.items():
+        values = numbers(name, argument)
+        if len(values) not in (1, robot.n):
+            raise InputError(f"{name} has {len(values)} numbers; expected one, or one for each of {robot.n} joints")
+        if smallest(values) < 0 or (name == "stiffness" and smallest(values) == 0):
+            raise InputError(f"{name} = {list(values)}: a stop pushes back, so it is above zero")
+        listed[name] = tuple(per_freedom(values, robot.n)[i] for i in joints)
+    lower, upper = zip(*(map(float, robot.joints[i].limits or (0, 0)) for i in joints), strict=True)
     return Stops(joints, tuple(robot.entries[i] for i in joints), lower, upper, listed["stiffness"], listed["damping"])
 
 
 def _stiffness(robot: Description) -> list[float]:
     M = np.array(find_formulation("mass_matrix")(robot.mechanism(), robot.neutral.tolist()), dtype=float)
-    felt = 1 / np.diag(np.linalg.inv(M))
-    strong = [(joint.max_torque or 0.0) / STOP_DEFLECTION for joint in robot.joints]
-    return [max(float(m) * STOP_FREQUENCY**2, k) for m, k in zip(felt, strong, strict=True)]
+    free_inertias = 1 / np.diag(np.linalg.inv(M))
+    for_torque = [(joint.max_torque or 0.0) / STOP_DEFLECTION for joint in robot.joints]
+    return [max(float(m) * STOP_FREQUENCY**2, k) for m, k in zip(free_inertias, for_torque, strict=True)]

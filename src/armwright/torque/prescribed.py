@@ -17,7 +17,7 @@ from armwright.torque.law import Law, numbers, per_freedom
 from armwright.torque.moment import Moment
 
 MAX_COMPILED_INTERVALS = 32
-"""A table with more intervals is looked up in Python: compiled code compares with all of them in every step."""
+"""Largest number of intervals of a compiled table, whose code compares with all of them in every step."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Constant(Law):
 
 
 def constant(values: ArrayLike) -> Constant:
-    """The same torques at all times: one number, or one per joint."""
+    """Return a law of the same torques at all times: one number, or one per joint."""
     return Constant(numbers("values", values))
 
 
@@ -62,7 +62,7 @@ class Table(Law):
             columns = zip(*self.rows, strict=True)
             return [float(np.interp(at.t, self.times, column)) for column in columns]
         columns, slopes = zip(*self.rows, strict=True), zip(*self.slopes, strict=True)
-        return [self._traced(at.t, *of_joint) for of_joint in zip(columns, slopes, strict=True)]
+        return [self._traced(at.t, *pair) for pair in zip(columns, slopes, strict=True)]
 
     def _traced(self, t: Scalar, values: tuple[Scalar, ...], slopes: tuple[Scalar, ...]) -> Scalar:
         result: Scalar = None
@@ -85,10 +85,10 @@ class Table(Law):
 
 
 def table(times: ArrayLike, torques: ArrayLike) -> Table:
-    """Torques (times, n) at the given times, straight lines between them."""
-    wanted = "times and torques must be arrays of numbers, (k,) and (k, n)"
+    """Return a law of torques (times, n) at some times, with straight lines between them."""
+    expected = "times and torques must be arrays of numbers, (k,) and (k, n)"
     t, tau = (
-        arrays.numbers(name, value, wanted).astype(float) for name, value in (("times", times), ("torques", torques))
+        arrays.numbers(name, value, expected).astype(float) for name, value in (("times", times), ("torques", torques))
     )
     if t.ndim != 1 or tau.ndim != 2 or len(t) != len(tau) or len(t) < 2:
         raise InputError(f"times {t.shape} and torques {tau.shape}; expected (k,) and (k, n), k at least 2")
@@ -100,14 +100,13 @@ def table(times: ArrayLike, torques: ArrayLike) -> Table:
 
 
 def interpolated(t: Scalar, times: Sequence[Scalar], values: ArrayLike) -> Array:
-    """Return values (k, ...) at k times, interpolated linearly at t; before the first and after the last they are
-    constant.
+    """Return values (k, ...) at k times, interpolated linearly at t, and constant before the first and after the last.
 
-    For laws: times and values may be runtime parameters. Every interval is evaluated, so few of them are best.
+    In laws, times and values may be runtime parameters. Every interval is evaluated, so few of them are best.
     """
-    gone = [1, *(maximum(minimum((t - a) / (b - a), 1.0), 0.0) for a, b in pairwise(times)), 0]
-    now: Array = np.tensordot(np.array([a - b for a, b in pairwise(gone)]), np.asarray(values), 1)
-    return now
+    passed = [1, *(maximum(minimum((t - a) / (b - a), 1.0), 0.0) for a, b in pairwise(times)), 0]
+    result: Array = np.tensordot(np.array([a - b for a, b in pairwise(passed)]), np.asarray(values), 1)
+    return result
 
 
 @dataclass(frozen=True)
@@ -120,13 +119,12 @@ class Called(Law):
         return f"Called({getattr(self.call, '__qualname__', type(self.call).__name__)})"
 
     def torques(self, at: Moment) -> list[Scalar]:
-        n = at.n
-        given = self.call(at.t, np.asarray(at.q, dtype=float), np.asarray(at.qd, dtype=float))
-        if arrays.masked(given) or np.asarray(given).dtype.kind not in "fiu":
-            raise InputError(f"the torque function returned {given!r} at t = {at.t}; expected {n} numbers")
-        result = np.asarray(given, dtype=float)
-        if result.shape != (n,):
-            raise InputError(f"the torque function returned shape {result.shape} at t = {at.t}; expected ({n},)")
+        returned = self.call(at.t, np.asarray(at.q, dtype=float), np.asarray(at.qd, dtype=float))
+        if arrays.masked(returned) or np.asarray(returned).dtype.kind not in "fiu":
+            raise InputError(f"the torque function returned {returned!r} at t = {at.t}; expected {at.n} numbers")
+        result = np.asarray(returned, dtype=float)
+        if result.shape != (at.n,):
+            raise InputError(f"the torque function returned shape {result.shape} at t = {at.t}; expected ({at.n},)")
         if not np.isfinite(result).all():
             joint = int(np.argmin(np.isfinite(result)))
             raise InputError(f"the torque function returned {result[joint]} for joint {joint + 1} at t = {at.t}")

@@ -1,4 +1,4 @@
-"""Random torques, drawn by counter and held for an interval."""
+"""Random torques that are constant over intervals of time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from armwright.torque.moment import Moment
 
 @dataclass(frozen=True)
 class Noise(Law):
-    """A random torque for each joint; `now` has those of the moment, which compiled rollouts draw.
+    """A random torque for each joint; compiled rollouts put the present values into `now`.
 
-    As a field of another law it has as many numbers as there are in `draw`, or one for each freedom.
+    As a field of another law it has as many numbers as `draw`, or one for each freedom.
     """
 
     draw: Draw
@@ -38,20 +38,19 @@ class Noise(Law):
 
 
 NOISE_ERROR = (
-    "noise is drawn by compiled rollouts: expected laws and events that compile and a Runge-Kutta method, or leave the "
-    "noise out"
+    "only compiled rollouts draw noise; expected laws and events that compile and a Runge-Kutta method, or no noise"
 )
 
 
 def noise(draw: Draw, hold: float | None = None) -> Noise:
-    """Random torques, such as `noise(aw.draws(seed=1).normal(0, 0.5), hold=0.01)`: one number, or one per joint.
+    """Return random torques, such as `noise(aw.draws(seed=1).normal(0, 0.5), hold=0.01)`: one, or one per joint.
 
-    Each joint of each rollout has its own, which are drawn anew every `hold` seconds from its start on; without it,
-    once. The numbers depend on the seed, the joint, the number of the rollout and that of the interval alone, which
-    counts from time zero; `simulate` has those of rollout 0. Two laws of noise want two seeds.
+    Each joint of each rollout draws new numbers every `hold` seconds from its start; without `hold`, once. They depend
+    only on the seed, the joint, the number of the rollout and that of the interval, counted from time zero; `simulate`
+    is rollout 0. Two laws of noise need two seeds.
     """
     if not isinstance(draw, Draw):
-        raise InputError(f"noise of {draw!r}; expected what is drawn, such as armwright.draws(seed=1).normal(0, 0.5)")
+        raise InputError(f"noise of {draw!r}; expected a distribution, such as armwright.draws(seed=1).normal(0, 0.5)")
     return Noise(replace(draw, hold=0.0 if hold is None else _seconds(hold)))
 
 

@@ -1,9 +1,9 @@
-"""Runtime parameters: the numbers of a law or of events, taken out so that one program serves all values.
+"""Runtime parameters: the numbers of a law or of events, separated so that one program serves all values.
 
-Gains, targets, limits, tables, the coefficients and times of a motion: every number in a law, in the laws it is made of
-and in the motion it follows. The structure keeps the rest: how many numbers there are, a single zero
-(no feedback, friction that jumps), powers of a polynomial that no joint has, models, functions. Of laws that are one
-program for many rollouts a zero stays where all of them have it.
+They are gains, targets, limits, tables, the coefficients and times of a motion: every number in a law, in the laws it
+is made of and in its reference. The structure is the rest: the number of parameters, single zeros (no feedback,
+friction without smoothing), powers of a polynomial that no joint has, models, functions. In laws for many rollouts, a
+zero belongs to the structure if all of them have it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from armwright.model.description import Description
 from armwright.torque.law import FLOAT_ANNOTATIONS, Law
 
 Number: TypeAlias = "float | Array | DrawnColumn"
-"""One for all rollouts, or one for each (rollouts,), or drawn for each."""
+"""One number for all rollouts, one for each (rollouts,), or a random one for each."""
 
 NumberMap: TypeAlias = Callable[[Any], Any]
 Record = TypeVar("Record")
 
 
 class Structure(Generic[Record]):
-    """A law or another record, the `template`, without its numbers; equal to any that differs in these alone."""
+    """A law or another record, the `template`, without its numbers; equal to any that differs only in these."""
 
     def __init__(self, template: Record, key: Hashable, count: int) -> None:
         self.template, self._key, self.count = template, key, count
@@ -56,7 +56,7 @@ class Slot(NamedTuple):
 
 
 class Parameterised(NamedTuple, Generic[Record]):
-    """A law as its structure and its numbers; `name` is what errors call it."""
+    """A law as its structure and its numbers, with a `name` for errors."""
 
     structure: Structure[Record]
     numbers: list[Number]
@@ -86,14 +86,14 @@ class Parameterised(NamedTuple, Generic[Record]):
 
 def parameterise(law: Record, name: str = "the torque law") -> Parameterised[Record]:
     """Return a law, or another record of dataclasses and tuples, as its structure and its numbers."""
-    found: list[Number] = []
+    numbers: list[Number] = []
 
     def take(number: Number) -> Slot:
-        found.append(number)
-        return Slot(len(found) - 1)
+        numbers.append(number)
+        return Slot(len(numbers) - 1)
 
     template, key = _rebuilt(law, take)
-    return Parameterised(Structure(template, key, len(found)), found, name)
+    return Parameterised(Structure(template, key, len(numbers)), numbers, name)
 
 
 def is_built_in(law: Law) -> bool:
@@ -102,25 +102,27 @@ def is_built_in(law: Law) -> bool:
 
 
 def merged_laws(laws: Sequence[Law]) -> Parameterised[Law]:
-    """Return laws of one structure, one per rollout, as one law; a zero is a number where any of them has another."""
+    """Return laws of one structure, one per rollout, as one law; zeros that are not common to all are parameters."""
     rows, keys = list[list[Number]](), []
     for k, law in enumerate(laws):
-        found: list[Number] = []
-        keys.append(_rebuilt(law, found.append, zeros=True)[1])
+        numbers: list[Number] = []
+        keys.append(_rebuilt(law, numbers.append, zeros=True)[1])
         if keys[k] != keys[0]:
             raise InputError(
-                f"torque law {k} is of another form than the first: {law!r} beside {laws[0]!r}; expected laws that "
-                "differ in their numbers only, or one call for each form (friction that jumps, smooth = 0, is one)"
+                f"torque law {k} has another structure than the first: {law!r} and {laws[0]!r}; expected laws that "
+                "differ in their numbers only, or one call for each structure (smooth = 0 is another one)"
             )
-        if (many := Parameterised(Structure(law, keys[k], len(found)), found).rollouts) is not None:
+        if (many := Parameterised(Structure(law, keys[k], len(numbers)), numbers).rollouts) is not None:
             raise InputError(f"torque law {k} of the list is for {many} rollouts itself; expected one")
-        rows.append(found)
+        rows.append(numbers)
     drawn = _common_draws(rows)
     columns = np.array([[0.0, *(1.0 if isinstance(x, DrawnColumn) else x for x in row)] for row in rows]).T
-    places = iter(np.where(columns.any(axis=1), np.arange(float(len(columns))), 0.0)[1:].tolist())  # zeros are alike
-    all_of_them = parameterise(_rebuilt(laws[0], lambda _: next(places), zeros=True)[0])
-    taken = [int(place) for place in all_of_them.numbers if isinstance(place, float)]
-    return all_of_them._replace(numbers=[drawn.get(place, columns[place]) for place in taken])
+    places = iter(
+        np.where(columns.any(axis=1), np.arange(float(len(columns))), 0.0)[1:].tolist()
+    )  # common zeros stay zero
+    merged = parameterise(_rebuilt(laws[0], lambda _: next(places), zeros=True)[0])
+    parameters = [int(place) for place in merged.numbers if isinstance(place, float)]
+    return merged._replace(numbers=[drawn.get(place, columns[place]) for place in parameters])
 
 
 def _common_draws(rows: Sequence[Sequence[Number]]) -> dict[int, DrawnColumn]:
@@ -186,15 +188,15 @@ def _finite(x: Array | Slot | DrawnColumn) -> bool:
 
 def _rebuilt_array(x: Array, take: NumberMap, zeros: bool) -> tuple[Any, Hashable]:
     """Return an array with its numbers replaced; entries of the last axis that are zero everywhere stay zero."""
-    if x.dtype == object:  # one that was opened before
+    if x.dtype == object:  # its numbers were replaced before
         kept = np.array([not isinstance(entry, Slot) for entry in x.ravel()]).reshape(x.shape)
     else:
         kept = np.broadcast_to(~x.any(axis=tuple(range(x.ndim - 1))) & (not zeros), x.shape)
-    opened = x[~kept] if x.dtype == object else x[~kept].astype(float).tolist()
+    numbers = x[~kept] if x.dtype == object else x[~kept].astype(float).tolist()
     made = np.zeros(x.shape, object)
-    made[~kept] = np.fromiter(map(take, opened), object, len(opened))
-    numbers = zeros and all(isinstance(entry, float) for entry in made.flat)
-    return made.astype(float) if numbers else made, ("array", x.shape, kept.tobytes())
+    made[~kept] = np.fromiter(map(take, numbers), object, len(numbers))
+    numeric = zeros and all(isinstance(entry, float) for entry in made.flat)
+    return made.astype(float) if numeric else made, ("array", x.shape, kept.tobytes())
 
 
 class Identity:

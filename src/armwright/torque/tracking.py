@@ -1,7 +1,6 @@
 """Controllers that follow a position or a trajectory.
 
-They know a model of the robot: by default the description of the simulated robot, without what `vary` changes, or
-another one, `model`.
+They compute with a model of the robot: `model`, or by default the simulated robot without the changes of `vary`.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ class ReferenceInputs(OneFormula):
         return self.joints
 
     def inputs(self, graph: Graph) -> list[Expr]:
-        """q, then qd, then qdd."""
+        """Return q, then qd, then qdd."""
         return [graph.input(f"reference{k + 1}") for k in range(3 * self.n)]
 
     def trace(self, t: Scalar) -> Traced:
-        given, n = self.inputs(t.graph), self.n
-        return given[:n], given[n : 2 * n], given[2 * n :]
+        inputs, n = self.inputs(t.graph), self.n
+        return inputs[:n], inputs[n : 2 * n], inputs[2 * n :]
 
 
 def with_reference_inputs(law: Law) -> Law | None:
@@ -70,8 +69,8 @@ def with_reference_inputs(law: Law) -> Law | None:
     if len(motions) != 1:
         return None
     (motion,) = motions.values()
-    made = law.following(ReferenceInputs((-math.inf, math.inf), motion.n))
-    return made if made.traceable else None
+    law = law.following(ReferenceInputs((-math.inf, math.inf), motion.n))
+    return law if law.traceable else None
 
 
 def _motions(law: Law) -> Iterator[Reference]:
@@ -82,11 +81,9 @@ def _motions(law: Law) -> Iterator[Reference]:
 
 
 def _tracking_target(value: ArrayLike | Reference) -> TrackingTarget:
-    return (
-        TrackingTarget(motion=value)
-        if isinstance(value, Trajectory)
-        else TrackingTarget(position=numbers("target", value))
-    )
+    if isinstance(value, Trajectory):
+        return TrackingTarget(motion=value)
+    return TrackingTarget(position=numbers("target", value))
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,7 @@ class Tracking(Law):
 
     @property
     def n(self) -> int | None:
-        """The number of gains; the joints of a motion have numbers as positions."""
+        """The number of freedoms, from the gains and the motion."""
         gains = super().n
         if self.target.motion is None:
             return gains
@@ -114,9 +111,9 @@ class Tracking(Law):
         return self.target.n
 
     def misfit(self, n: int, nq: int) -> str:
-        wanted = f"gains for {n} joints and a target for {nq}; expected one gain, or one per freedom: {nq}"
+        message = f"gains for {n} joints and a target for {nq}; expected one gain, or one per freedom: {nq}"
         fewer = f", or one fewer for each ball, free or planar joint: {nq - 1} where the base floats"
-        return wanted + fewer if nq > IMPULSE else wanted
+        return message + fewer if nq > IMPULSE else message
 
     @property
     def positions(self) -> dict[str, tuple[float, ...]]:
@@ -139,11 +136,11 @@ class Tracking(Law):
         return self if self.target.motion is None else replace(self, target=TrackingTarget(motion=reference))
 
     def known(self, at: Moment) -> Mechanism:
-        """The robot as the controller knows it."""
+        """Return the controller's model of the robot."""
         return with_model_of(self, at).mechanism
 
     def correction(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
-        """kp (q_d - q) + kd (qd_d - qd)."""
+        """Return kp (q_d - q) + kd (qd_d - qd)."""
         rows = zip(
             per_freedom(self.kp, at.n), per_freedom(self.kd, at.n), at.displacement_to(q), qd, at.qd, strict=True
         )
@@ -188,7 +185,7 @@ class PDGravity(Tracking):
 
 
 class InverseDynamicsLaw(Tracking):
-    """Base of the laws that compute torques from accelerations, by the model that they have."""
+    """Base of the laws that compute torques from accelerations by their model."""
 
     @property
     def exact(self) -> bool:
@@ -207,8 +204,8 @@ class ComputedTorque(InverseDynamicsLaw):
 
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, qdd = self.target.at(at)
-        wanted = [a + b for a, b in zip(qdd, self.correction(at, q, qd), strict=True)]
-        return self.moving(at, at.q, at.qd, wanted)
+        acceleration = [a + b for a, b in zip(qdd, self.correction(at, q, qd), strict=True)]
+        return self.moving(at, at.q, at.qd, acceleration)
 
 
 class FeedForward(InverseDynamicsLaw):
@@ -236,39 +233,39 @@ def tracking_law(
     """Return a law of this class with checked target and gains."""
     if model is not None and not isinstance(model, Description):
         raise InputError(f"model = {model!r}: expected a Robot, such as armwright.load('puma560')")
-    further = {name: numbers(name, values) for name, values in gains.items()}
-    law = kind(_tracking_target(target), numbers("kp", kp), numbers("kd", kd), model, **further)
+    others = {name: numbers(name, values) for name, values in gains.items()}
+    law = kind(_tracking_target(target), numbers("kp", kp), numbers("kd", kd), model, **others)
     if model is not None and (model.nq != law.nq or law.n not in (None, model.n)):
         raise InputError(f"the model has {model.nq} joints, the target {law.nq}")
     return law
 
 
 def pd(target: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike) -> PD:
-    """kp (q_d - q) + kd (qd_d - qd) for a position or a trajectory."""
+    """Return the law kp (q_d - q) + kd (qd_d - qd) for a position or a trajectory."""
     return tracking_law(PD, target, kp, kd)
 
 
 def pid(target: ArrayLike | Reference, kp: ArrayLike, ki: ArrayLike, kd: ArrayLike) -> PID:
-    """PD feedback and ki times the integral of q_d - q, which starts at zero; limits do not stop it from growing."""
+    """Return PD feedback and ki times the integral of q_d - q from zero; torque limits do not limit the integral."""
     return tracking_law(PID, target, kp, kd, ki=ki)
 
 
 def pd_gravity(
     target: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike, model: Description | None = None
 ) -> PDGravity:
-    """PD feedback with gravity compensated."""
+    """Return PD feedback with gravity compensation."""
     return tracking_law(PDGravity, target, kp, kd, model)
 
 
 def computed_torque(
     trajectory: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike, model: Description | None = None
 ) -> ComputedTorque:
-    """Feedback linearisation: the error obeys e'' + kd e' + kp e = 0 if the model is right."""
+    """Return feedback linearisation: the error obeys e'' + kd e' + kp e = 0 if the model is right."""
     return tracking_law(ComputedTorque, trajectory, kp, kd, model)
 
 
 def feed_forward(
     trajectory: ArrayLike | Reference, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, model: Description | None = None
 ) -> FeedForward:
-    """The torques of inverse dynamics along a trajectory; with gains, PD feedback besides."""
+    """Return the torques of inverse dynamics along a trajectory, and PD feedback with gains."""
     return tracking_law(FeedForward, trajectory, kp, kd, model)
