@@ -14,7 +14,6 @@ import argparse
 import os
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,18 +83,27 @@ def dispatched() -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run the tests that depend on rounding as other CPUs compute.")
     parser.add_argument("--list", action="store_true", help="print what would run")
-    asked = parser.parse_args()
-    failed = []
+    options = parser.parse_args()
+    running = {}
     for machine in MACHINES:
         why = machine.refusal()
         print(f"{machine.name}: {f'skipped, {why}' if why else target_of(machine.cpu, machine.lanes)}", flush=True)
-        if why or asked.list:
-            continue
-        begin = time.perf_counter()
-        command = [sys.executable, "-m", "pytest", *CORE, *PRINTED]
-        if subprocess.run(command, cwd=ROOT, env=machine.environment(), check=False).returncode:
-            failed.append(machine.name)
-        print(f"{machine.name}: {time.perf_counter() - begin:.0f} s", flush=True)
+        if not why and not options.list:
+            command = [sys.executable, "-m", "pytest", "-n", "0", *CORE, *PRINTED]
+            running[machine.name] = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=machine.environment(),
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+    failed = []
+    for name, process in running.items():
+        output, _ = process.communicate()
+        if process.returncode:
+            failed.append(name)
+        print(f"{name}: {output if process.returncode else output.splitlines()[-1]}", flush=True)
     print(f"failed: {', '.join(failed)}" if failed else "nothing failed")
     return 1 if failed else 0
 
