@@ -1,21 +1,26 @@
 """Mohan and Saha 2007 run again: why the simulation departs, and that the recursion has no part in it."""
 
+import hashlib
+import os
 from pathlib import Path
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from conftest import kept_folder
 from test_documents import blocks
 from test_verdicts import assert_kept
 from typer.testing import CliRunner
 
 import armwright as aw
+from armwright.cache import code_digest
 from armwright.cli import app
 from armwright.formulations import denoc, find_formulation
 from armwright.formulations.parts.spatial import Pair
 from armwright.study import crossing, papers
 from armwright.study.operation_counts import count_without_bias
-from armwright.study.papers import mohan2007
+from armwright.study.papers import mohan2007, mohan2007_claim
 from armwright.study.papers.mohan2007_claim import BY_CHANCE, exact_departure, growth, pendulum_rate
 from armwright.study.papers.mohan2007_runs import (
     ABSOLUTE,
@@ -36,6 +41,26 @@ from armwright.study.published import evaluate
 DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "mohan2007.md"
 
 
+@pytest.fixture
+def keep_exact_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what fifty digits give, which no CPU changes, between processes and runs of the same code."""
+    code = code_digest(sorted(Path(aw.__file__).parent.rglob("*.py")))
+
+    def kept(formulation: str, number: Any, *tolerance_and_method: Any) -> float:
+        if number is float:
+            return exact_departure(formulation, number, *tolerance_and_method)
+        name = hashlib.sha256(f"{code} {formulation} {mpmath.mp.dps} {tolerance_and_method}".encode()).hexdigest()
+        file = kept_folder("exact") / name
+        if not file.exists():
+            new = file.with_suffix(f".{os.getpid()}")
+            new.write_text(repr(exact_departure(formulation, number, *tolerance_and_method)))
+            new.replace(file)
+        return float(file.read_text())
+
+    monkeypatch.setattr(mohan2007_claim, "exact_departure", kept)
+
+
+@pytest.mark.usefixtures("keep_exact_results")
 def test_nothing_that_held_is_lost_and_every_table_and_figure_has_a_finding() -> None:
     made = papers.study("mohan2007")
     assert_kept(made)
@@ -75,9 +100,10 @@ def test_single_precision_departs_sooner_and_the_recursion_does_not_help() -> No
     assert recursive < forced(rate("denoc"), 1e-6, 1e-6, PERIOD).leaves() - by_chance
 
 
+@pytest.mark.usefixtures("keep_exact_results")
 def test_fifty_digits_depart_when_doubles_do() -> None:
     with mpmath.workdps(50):
-        exact = exact_departure("denoc", mpmath.mpf, 1e-6)
+        exact = mohan2007_claim.exact_departure("denoc", mpmath.mpf, 1e-6)
     assert exact == pytest.approx(exact_departure("denoc", float, 1e-6), abs=1e-6)
     assert exact == pytest.approx(exact_departure("denoc_cholesky", float, 1e-6), abs=1e-6)
 
