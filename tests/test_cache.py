@@ -93,7 +93,7 @@ def test_foreign_content_with_a_right_checksum_is_not_run(
         "half of its own code": own[: len(own) // 2],
     }
     one.write_bytes(forged(folder, one.name, code[what]))
-    with pytest.warns(CacheWarning, match=f"{one.name} held code that does not compute what it should"):
+    with pytest.warns(CacheWarning, match=f"{one.name} contains code that computes wrong results"):
         assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
     assert one.read_bytes() == whole
 

@@ -51,9 +51,9 @@ def test_options_are_checked_for_arrays_on_the_card_as_well() -> None:
 def test_arrays_of_jax_are_not_written_to() -> None:
     there, device = [far(x) for x in state(RR, 4)], SimpleNamespace(platform="cuda")
     out = type("ArrayImpl", (), {"__module__": "jaxlib", "devices": lambda _: [device]})()
-    with pytest.raises(aw.InputError, match="out is an array of JAX, which nobody may change"):
+    with pytest.raises(aw.InputError, match="out is an array of JAX, which is immutable"):
         aw.compile(RR, "inverse_dynamics", target="cuda")(*there, out=out)
-    with pytest.raises(aw.InputError, match="out is an array of JAX, which nobody may change"):
+    with pytest.raises(aw.InputError, match="out is an array of JAX, which is immutable"):
         aw.stepper(RR, dt=0.01, target="cuda").step(*there, out=(out, out))
 
 

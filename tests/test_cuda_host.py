@@ -20,10 +20,10 @@ from armwright.backends.cuda.kernels import chain_sweep, kernel, launch_limits, 
 from armwright.backends.cuda.kernels.kernel import AOS, SOA, STRIDED, KernelLayout
 from armwright.backends.interpreter import InterpretedKernel
 from armwright.errors import ArmwrightError
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.expression import Graph
 from armwright.graph.program import Program
-from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.chain_loops import CHAIN_PROBLEMS
 from armwright.trace.cheapest import cheapest
 from armwright.trace.tracing import TraceRequest
 
@@ -352,7 +352,7 @@ def test_shared_memory_is_raised_to_what_a_kernel_needs() -> None:
 
 
 def looped(problem: str, joints: int = 3) -> ChainLauncher:
-    sweeps = LONG_MECHANISMS[problem]
+    sweeps = CHAIN_PROBLEMS[problem]
     return ChainLauncher(sweeps.steps(False), sweeps.tables(aw.random_robot(joints, 1), DOUBLE), DOUBLE)
 
 
@@ -377,7 +377,7 @@ def test_joints_near_and_far_have_room(launches: list[Launched], monkeypatch: py
 
 
 def copies(dtype: str = DOUBLE) -> tuple[ProgramLauncher, list[np.ndarray], np.ndarray, np.ndarray]:
-    program = written_out(cheapest(RR_INVERSE).program)
+    program = expand_sines(cheapest(RR_INVERSE).program)
     arrays = [np.random.default_rng(k).uniform(-1, 1, (5, 2)).astype(dtype) for k in range(3)]
     meant, out = np.empty((5, 2), dtype), np.zeros((5, 2), dtype)
     InterpretedKernel(program, dtype).run(arrays, meant)

@@ -21,12 +21,12 @@ from armwright.backends.cuda.host.program_launcher import ProgramLauncher
 from armwright.backends.cuda.kernels import bulk_copy, chain_sweep, kernel, launch_limits, transpose
 from armwright.backends.cuda.kernels.call_structures import StridedArray
 from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.expression import Graph
 from armwright.graph.program import Program
 from armwright.integrate import method
 from armwright.simulation.step_programs import step_derivatives_program, step_gradient_program, step_program
-from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.chain_loops import CHAIN_PROBLEMS
 from armwright.trace.cheapest import cheapest
 from armwright.trace.tracing import TraceRequest
 
@@ -75,7 +75,7 @@ PLAIN = {
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("case", PLAIN)
 def test_plain_programs(case: str, dtype: str) -> None:
-    held_to_interpreter(written_out(cheapest(PLAIN[case]).program), dtype)
+    held_to_interpreter(expand_sines(cheapest(PLAIN[case]).program), dtype)
 
 
 def test_large_angles_are_done_again_and_what_is_not_finite_is_told() -> None:
@@ -96,7 +96,7 @@ def test_large_angles_are_done_again_and_what_is_not_finite_is_told() -> None:
 def test_the_text_of_a_kernel_is_what_it_was() -> None:
     """Run with ARMWRIGHT_GOLDEN=update to write it anew, and look at what has changed."""
     made = ProgramLauncher(
-        written_out(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program), "float32"
+        expand_sines(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program), "float32"
     ).source
     if os.environ.get("ARMWRIGHT_GOLDEN") == "update":
         GOLDEN.write_text(made, encoding="utf-8")
@@ -115,7 +115,7 @@ needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on
 @pytest.mark.parametrize("rows", [False, True])
 def test_nvcc_compiles_kernels_without_spilling(rows: bool) -> None:
     """In parts: the derivatives of seven joints as a whole would spill two kilobytes."""
-    program = written_out(cheapest(TraceRequest("inverse_dynamics_derivatives", aw.load("panda"))).program)
+    program = expand_sines(cheapest(TraceRequest("inverse_dynamics_derivatives", aw.load("panda"))).program)
     layout = kernel.KernelLayout((kernel.AOS if rows else kernel.STRIDED,) * len(program.sizes), kernel.STRIDED)
     text = kernel.text(program, layout, double=True)
     assert spilled(text) < 200
@@ -125,7 +125,7 @@ def test_nvcc_compiles_kernels_without_spilling(rows: bool) -> None:
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize("way", ["fetched at once", "copied in bulk", "staged by warps"])
 def test_nvcc_compiles_every_way_to_read_states(way: str, double: bool) -> None:
-    program = written_out(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program)
+    program = expand_sines(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program)
     side, row = ((kind,) * len(program.sizes) for kind in (kernel.SOA, kernel.AOS))
     layout = {
         "fetched at once": kernel.KernelLayout(side, kernel.SOA, two_states=not double),
@@ -149,7 +149,7 @@ def test_what_is_copied_in_bulk_has_room_beside_its_gates() -> None:
 @pytest.mark.parametrize("double", [False, True])
 def test_nvcc_compiles_long_programs_that_fetch_what_they_read(double: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "LONG_OPERATIONS", 10)
-    program = written_out(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program)
+    program = expand_sines(cheapest(TraceRequest("inverse_dynamics", aw.load("rr"))).program)
     layout = kernel.KernelLayout((kernel.SOA,) * len(program.sizes), kernel.SOA, prefetched=True)
     assert not spilled(kernel.text(program, layout, double))
     assert not spilled(transpose.text(double))
@@ -157,7 +157,7 @@ def test_nvcc_compiles_long_programs_that_fetch_what_they_read(double: bool, mon
 
 @pytest.mark.usefixtures("card")
 def test_rows_too_long_for_shared_memory_are_laid_after_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = written_out(cheapest(TraceRequest("mass_matrix", aw.load("rr"))).program)
+    program = expand_sines(cheapest(TraceRequest("mass_matrix", aw.load("rr"))).program)
     monkeypatch.setattr(launch_limits, "DEFAULT_SHARED_BYTES", 0)
     monkeypatch.setattr(transpose_launcher, "MIN_BYTES", 0)
     monkeypatch.setattr(transpose_launcher, "MAX_BYTES", 2 * 8 * program.results)  # two states at a time
@@ -278,7 +278,7 @@ def test_what_is_too_long_for_one_function_is_written_in_chapters(monkeypatch: p
 )
 def test_sweeps_along_a_chain(problem: str, loaded: bool, dtype: str) -> None:
     robot = aw.load("stanford")  # with a prismatic joint
-    sweeps = LONG_MECHANISMS[problem]
+    sweeps = CHAIN_PROBLEMS[problem]
     rolled, tables = sweeps.steps(loaded), sweeps.tables(robot, dtype)
     rng = np.random.default_rng(5)
     arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)).astype(dtype) for size in rolled.inputs.values()]
@@ -304,7 +304,7 @@ def test_sweeps_along_a_chain(problem: str, loaded: bool, dtype: str) -> None:
 
 @pytest.mark.usefixtures("card")
 def test_many_rows_of_a_long_chain_are_computed_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    robot, sweeps = aw.load("stanford"), LONG_MECHANISMS["forward_dynamics"]
+    robot, sweeps = aw.load("stanford"), CHAIN_PROBLEMS["forward_dynamics"]
     rolled, tables = sweeps.steps(False), sweeps.tables(robot, "float64")
     rng = np.random.default_rng(5)
     arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)) for size in rolled.inputs.values()]

@@ -223,7 +223,7 @@ def test_the_threads_of_a_warp_find_what_one_finds() -> None:
     for thread in threads:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
-    assert fields["counts"][inverse_kinematics.MISSED] == alone.unsolved > 0
+    assert fields["counts"][inverse_kinematics.UNSOLVED] == alone.unsolved > 0
     for name in ("q", "error", "solved"):
         assert np.array_equal(fields[name], getattr(alone, name))
 

@@ -21,8 +21,8 @@ from armwright.backends.cuda.kernels import bulk_copy, chain_sweep, kernel, laun
 from armwright.backends.cuda.kernels.call_structures import StridedArray
 from armwright.backends.cuda.kernels.kernel import AOS, SOA, STRIDED, KernelLayout
 from armwright.backends.interpreter import InterpretedKernel, InterpretedLoop
-from armwright.graph.angles import written_out
-from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.graph.angles import expand_sines
+from armwright.trace.chain_loops import CHAIN_PROBLEMS
 from armwright.trace.cheapest import cheapest
 from armwright.trace.tracing import TraceRequest
 
@@ -126,7 +126,7 @@ def test_long_rows_of_results_are_written_one_after_the_other(dtype: str) -> Non
 def held(program: Any, dtype: str, layout: KernelLayout) -> None:
     """Of states of which some have large angles and one is not finite, whether it is asked which are good or not."""
     states = STATES + (layout.out != SOA)  # an odd number leaves single numbers of rows
-    program, double, rng = written_out(program), dtype == "float64", np.random.default_rng(1)
+    program, double, rng = expand_sines(program), dtype == "float64", np.random.default_rng(1)
     arrays = [rng.uniform(-1, 1, (states, n)).astype(dtype) for n in program.sizes]
     orders = ["F" if kind == SOA else "C" for kind in layout.arguments]
     arrays = [np.array(x, order=order) for x, order in zip(arrays, orders, strict=True)]
@@ -172,7 +172,7 @@ def test_rows_are_laid_by_tiles(states: int, entries: int, double: bool) -> None
 @pytest.mark.parametrize("near", [0, 2, 6])
 def test_joints_of_a_chain_are_kept_near_and_far(near: int) -> None:
     """Of two blocks, whose threads have a state or two each; the memory that a block shares holds the first joints."""
-    robot, sweeps, threads = aw.load("stanford"), LONG_MECHANISMS["forward_dynamics"], 130
+    robot, sweeps, threads = aw.load("stanford"), CHAIN_PROBLEMS["forward_dynamics"], 130
     rolled, tables = sweeps.steps(False), sweeps.tables(robot, DOUBLE)
     rng = np.random.default_rng(5)
     arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)) for size in rolled.inputs.values()]

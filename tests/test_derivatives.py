@@ -14,7 +14,7 @@ from armwright.formulations.parts.coordinates import tangent
 from armwright.graph import Graph
 from armwright.graph.differentiate import derivatives
 from armwright.graph.interpret import interpret
-from armwright.graph.replay import replaced
+from armwright.graph.replay import substituted
 from armwright.model.records import JointModel
 from armwright.robot import random_tree
 from armwright.study.peers.pinocchio import Pinocchio
@@ -196,5 +196,5 @@ def test_every_operation_has_its_derivative() -> None:
 def test_symbols_are_replaced_by_expressions() -> None:
     graph = Graph()
     x, y = graph.input("x"), graph.input("y")
-    assert replaced([x * y + 1, x, 3.0], {y: x.sin()}) == [x * x.sin() + 1, x, 3.0]
-    assert replaced([x * y], {y: 0})[0].value == 0
+    assert substituted([x * y + 1, x, 3.0], {y: x.sin()}) == [x * x.sin() + 1, x, 3.0]
+    assert substituted([x * y], {y: 0})[0].value == 0

@@ -22,7 +22,7 @@ from armwright.export import identifier
 from armwright.export.names import argument_names
 from armwright.export.notes import digest
 from armwright.formulations import PROBLEMS, problem_of
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.count import count
 from armwright.model.records import Frame
 from armwright.model.transforms import tensor
@@ -123,7 +123,7 @@ def test_the_selftest_notices_a_wrong_result(wrong: str, tmp_path: Path) -> None
 def test_the_header_says_what_it_is(tmp_path: Path) -> None:
     aw.export(PUMA, to="c", directory=tmp_path, functions=["inverse_dynamics"])
     text = (tmp_path / "puma560.h").read_text()
-    cost = count(written_out(aw.compile(PUMA, "inverse_dynamics").program).outputs)
+    cost = count(expand_sines(aw.compile(PUMA, "inverse_dynamics").program).outputs)
     assert f"inverse dynamics of puma560: {cost}" in text
     assert "malloc" not in (tmp_path / "puma560.c").read_text()
 

@@ -5,7 +5,7 @@ import pytest
 
 from armwright.algebra import maximum, minimum, select, sign
 from armwright.graph import Expr, Graph
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.count import count
 from armwright.graph.expression import reachable
 from armwright.graph.interpret import interpret
@@ -113,7 +113,7 @@ def test_sums_of_angles_are_written_out_where_their_parts_are_known(g: Graph, x:
     parts = [f for a in (x, y, z) for f in (a.sin(), a.cos())]
     outputs = (*parts, (x + y).sin(), (x + y).cos(), (x + y - z).cos(), (x + 0.5).sin())
     alone = Program((("a", (x, y, z)),), outputs, (len(outputs),))
-    cheap = written_out(alone)
+    cheap = expand_sines(alone)
     assert count(alone.outputs).trigonometric == 10
     assert count(cheap.outputs).trigonometric == 7
     at = {"x": 0.3, "y": -1.2, "z": 2.5}

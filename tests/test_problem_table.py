@@ -23,7 +23,7 @@ from armwright.graph import Graph
 from armwright.graph.program import Program
 from armwright.robot import random_tree
 from armwright.trace import evaluation_strategy
-from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.chain_loops import CHAIN_PROBLEMS
 from armwright.trace.evaluation_strategy import EvaluationStrategy, max_unrolled_joints, strategy_of
 from armwright.trace.tracing import flattened
 
@@ -66,7 +66,7 @@ def test_every_problem_has_what_its_record_names(problem_name: str) -> None:
         assert found.any_link or not candidate.tensor
     if record.chain_sweep is not None:
         assert find_formulation(problem_name, record.chain_sweep.formulation) in aw.formulations(record.name)
-        assert record.chain_sweep.sweeps in LONG_MECHANISMS
+        assert record.chain_sweep.sweeps in CHAIN_PROBLEMS
 
 
 def test_problems_and_formulations_are_of_each_other() -> None:
@@ -259,23 +259,23 @@ def test_the_form_follows_from_the_record(problem_name: str) -> None:
         evaluation_strategy.MAX_UNROLLED_JOINTS, record.max_unrolled_joints or evaluation_strategy.MAX_UNROLLED_JOINTS
     )
     short, longer = (aw.random_robot(n, 1) for n in (longest, longest + 1))
-    beyond = EvaluationStrategy.WRITTEN if record.chain_sweep is None else EvaluationStrategy.LOOP
+    beyond = EvaluationStrategy.ARRAYS if record.chain_sweep is None else EvaluationStrategy.LOOP
     assert (strategy_of(record, short), strategy_of(record, longer)) == (EvaluationStrategy.STRAIGHT, beyond)
     assert (
         strategy_of(record, longer, chosen=True)
         == strategy_of(record, longer, vary=("gravity",))
-        == EvaluationStrategy.WRITTEN
+        == EvaluationStrategy.ARRAYS
     )
     smooth = longer.map_joints(lambda joint: replace(joint, smooth=0.1))
-    assert strategy_of(record, smooth) == strategy_of(record, led(1, links=longest + 1)) == EvaluationStrategy.WRITTEN
+    assert strategy_of(record, smooth) == strategy_of(record, led(1, links=longest + 1)) == EvaluationStrategy.ARRAYS
     sooner = EvaluationStrategy.STRAIGHT if record.chain_sweep is None else EvaluationStrategy.LOOP
-    assert [strategy_of(record, short, slower=n) for n in (longest, longest + 1)] == [
+    assert [strategy_of(record, short, loop_size=n) for n in (longest, longest + 1)] == [
         sooner,
         EvaluationStrategy.STRAIGHT,
     ]
     assert (
-        strategy_of(record, short, vary=("gravity",), slower=2)
-        == strategy_of(record, short, True, slower=2)
+        strategy_of(record, short, vary=("gravity",), loop_size=2)
+        == strategy_of(record, short, True, loop_size=2)
         == EvaluationStrategy.STRAIGHT
     )
 
@@ -295,7 +295,7 @@ def test_a_chain_that_is_held_has_no_loop_over_its_joints() -> None:
     held = chain.with_loop((chain.links[3].name, chain.links[25].name), ((0, 0, 0), (0, 0, 0)), dependent=())
     record = problem_of("inverse_dynamics")
     assert strategy_of(record, chain) == EvaluationStrategy.LOOP
-    assert strategy_of(record, held) == EvaluationStrategy.WRITTEN
+    assert strategy_of(record, held) == EvaluationStrategy.ARRAYS
 
 
 def test_a_tree_is_never_sent_into_the_loop_of_a_chain(problem_name: str) -> None:
@@ -304,7 +304,7 @@ def test_a_tree_is_never_sent_into_the_loop_of_a_chain(problem_name: str) -> Non
         tree = random_tree(links, 3, kinds=["revolute"])
         most = evaluation_strategy.max_links(tree, record)
         assert strategy_of(record, tree) == (
-            EvaluationStrategy.STRAIGHT if links <= most else EvaluationStrategy.WRITTEN
+            EvaluationStrategy.STRAIGHT if links <= most else EvaluationStrategy.ARRAYS
         )
 
 
@@ -412,9 +412,9 @@ def test_what_a_kernel_cannot_take_it_hands_over(target: str, dtype: str) -> Non
 
 
 @pytest.mark.parametrize(("target", "dtype"), KINDS)
-@pytest.mark.parametrize("problem", LONG_MECHANISMS)
+@pytest.mark.parametrize("problem", CHAIN_PROBLEMS)
 def test_a_backend_makes_loops(problem: str, target: str, dtype: str) -> None:
-    sweeps = LONG_MECHANISMS[problem]
+    sweeps = CHAIN_PROBLEMS[problem]
     loop = backend(target).loop(sweeps.steps(False), sweeps.tables(LONG.arm, dtype), dtype)
     assert (loop.dtype, loop.shape) == (np.dtype(dtype), (26,)) and loop.source
     state, out = list(FEW.astype(dtype)), np.empty((3, 26), dtype)

@@ -15,7 +15,7 @@ from armwright.graph.interpret import interpret
 from armwright.mechanism import Mechanism, Wrench
 from armwright.trace import cheapest as search
 from armwright.trace.cheapest import cheapest
-from armwright.trace.reframe import leaving, levelled, meeting, reframed
+from armwright.trace.reframe import first_separate_frame, levelled, reframed, with_common_origin
 from armwright.trace.regroup import regrouped
 from armwright.trace.tracing import TraceChoice, TraceRequest, flattened, inputs, trace
 
@@ -87,7 +87,7 @@ def test_better_frames_give_the_same_dynamics(n: int, seed: int) -> None:
         arguments = state[: len(problem_of(problem).arguments)]
         condition = np.linalg.cond(arm.mass_matrix(state[0])) if problem == "forward_dynamics" else 10.0
         expected = f(mechanism, *arguments, loads=mechanism.wrenches(tip))
-        for new in (reframed(mechanism), reframed(mechanism, level=False), reframed(mechanism, turn=False)):
+        for new in (reframed(mechanism), reframed(mechanism, level=False), reframed(mechanism, turn_tool=False)):
             close(f(new, *arguments, loads=new.wrenches(tip)), expected, 1e-13 * condition)
 
 
@@ -133,9 +133,9 @@ def test_frames_of_axes_that_meet_stand_in_one_point(seed: int) -> None:
         for i, joint in enumerate(mechanism.joints)
     ]
     mechanism = replace(mechanism, joints=tuple(joints))
-    assert leaving(mechanism) == together
-    met = meeting(mechanism)
-    assert leaving(met) is None or met.joints[together].d == 0
+    assert first_separate_frame(mechanism) == together
+    met = with_common_origin(mechanism)
+    assert first_separate_frame(met) is None or met.joints[together].d == 0
     state = rng.uniform(-2, 2, (3, 6)).tolist()
     tip = Wrench(*(Vector(*x) for x in rng.normal(size=(2, 3)).tolist()))
     f = find_formulation("inverse_dynamics", "cartesian_tensor")

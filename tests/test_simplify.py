@@ -27,7 +27,7 @@ import armwright as aw
 from armwright.backends.interface import backend
 from armwright.export import EXPORTS, ExportRequest
 from armwright.graph import Expr, Graph, count
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.expression import reachable
 from armwright.graph.interpret import NUMPY_OPERATIONS, interpret
 from armwright.graph.program import Program
@@ -726,7 +726,7 @@ def made_by(to: str, folder: Path, dtype: str) -> dict[str, Call]:
 def test_an_export_computes_what_a_random_graph_means(to: str, dtype: str, tmp_path: Path) -> None:
     for name, f in made_by(to, tmp_path, dtype).items():
         given = GIVEN[:: SLOW.get(to, 1)]
-        agrees(written_out(PROGRAMS[name]), given, np.array([f(state) for state in given], dtype), dtype)
+        agrees(expand_sines(PROGRAMS[name]), given, np.array([f(state) for state in given], dtype), dtype)
 
 
 @pytest.mark.parametrize("to", [to for to, form in EXPORTS.items() if form.native])

@@ -34,7 +34,7 @@ from armwright.model.description import Description
 from armwright.model.loop_positions import open_loop
 from armwright.model.robot_parameters import mechanism_with, robot_parameters
 from armwright.model.unit_vectors import unit_length_error
-from armwright.trace.chain_loops import LONG_MECHANISMS
+from armwright.trace.chain_loops import CHAIN_PROBLEMS
 from armwright.trace.solvability import check_solvable
 
 
@@ -169,7 +169,7 @@ def loop_kernel(backend: Backend, loop: LoopForm, subject: EvaluatedProblem, loa
     robot, dtype = subject.robot, subject.dtype.name
     check_solvable(subject.problem, robot)
     still = replace(robot, gravity=(0.0, 0.0, 0.0)) if loop.columns else robot
-    sweeps = LONG_MECHANISMS[loop.sweeps]
+    sweeps = CHAIN_PROBLEMS[loop.sweeps]
     made = backend.loop(sweeps.steps(bool(loads)), sweeps.tables(still, dtype), dtype)
     return MassMatrixKernel(made) if loop.columns else made
 
@@ -273,6 +273,6 @@ def not_finite(subject: EvaluatedProblem, call: CheckedCall, result: Array) -> A
     if subject.problem.solves_mass_matrix:
         return SingularError(
             f"forward dynamics of {subject.robot.name} has no finite solution{where}: the mass matrix is singular, or "
-            "the numbers overflow; armwright.problems(robot) tells links without mass"
+            "the numbers overflow; armwright.problems(robot) lists links without mass"
         )
     return InputError(f"{subject.problem.name} of {subject.robot.name} overflows{where}; check the size of the input")

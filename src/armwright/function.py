@@ -33,8 +33,8 @@ from armwright.evaluate import (
 from armwright.formulations import PROBLEMS, Formulation, default_for, find_formulation, problem_of
 from armwright.formulations.problem import ARGUMENT_MEANINGS, index_in
 from armwright.graph import OperationCount, count
-from armwright.graph.angles import written_out
-from armwright.graph.count import solving
+from armwright.graph.angles import expand_sines
+from armwright.graph.count import solver_count
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 from armwright.model.description import Description
@@ -234,12 +234,12 @@ class Function:
     def operations(self) -> OperationCount:
         """The operations of one evaluation, with the numbers of the robot folded in."""
         program = self._plain.program
-        return count(program.outputs) + solving(program.equations)
+        return count(program.outputs) + solver_count(program.equations)
 
     @property
     def source(self) -> str:
         """The generated code: LLVM IR for the CPU."""
-        if self._form is EvaluationStrategy.WRITTEN:
+        if self._form is EvaluationStrategy.ARRAYS:
             raise InputError(f"{self._too_long(f'{self.problem} is compiled')}: it has no source")
         return self._kernel(()).source
 
@@ -258,7 +258,7 @@ class Function:
             made = backend(self.target)
             if self._form is EvaluationStrategy.STRAIGHT:
                 program = (self._traced(loads, self._solves) if loads else self._plain).program
-                self._kernels[loads] = made.kernel(written_out(program), self.dtype.name)
+                self._kernels[loads] = made.kernel(expand_sines(program), self.dtype.name)
             else:
                 assert self._record.chain_sweep is not None
                 self._kernels[loads] = loop_kernel(made, self._record.chain_sweep, self._subject, loads)
@@ -328,7 +328,7 @@ class Function:
 
     def _made_evaluator(self, loads: tuple[str, ...], card: Any) -> Evaluator:
         """Return the evaluator of a call; with a card, for arrays on it."""
-        if self._form is EvaluationStrategy.WRITTEN:
+        if self._form is EvaluationStrategy.ARRAYS:
             if self.vary:
                 raise InputError(self._too_long("parameters can vary"))
             if self.formulation.traced:

@@ -128,12 +128,12 @@ class BackendLoader:
             source = self.source
             if isinstance(source, str):
                 module, _, attribute = source.partition(":")
-                found = getattr(import_module(module), attribute, None)
-                source = found if found is not None else self.source
-            made = source if isinstance(source, Backend) else source() if callable(source) else source
-            if not isinstance(made, Backend):
-                raise InputError(f"backend {self.name!r} from {self.source!r} is {made!r}; expected a Backend")
-            self._backend = made
+                entry = getattr(import_module(module), attribute, None)
+                source = entry if entry is not None else self.source
+            result = source if isinstance(source, Backend) else source() if callable(source) else source
+            if not isinstance(result, Backend):
+                raise InputError(f"backend {self.name!r} from {self.source!r} is {result!r}; expected a Backend")
+            self._backend = result
         return self._backend
 
 
@@ -170,8 +170,8 @@ COMPILE_LOCK = threading.RLock()
 """Held during compilation. A fork waits for it, as the child could not finish a compilation.
 
 Compilation may log, so a fork must acquire this lock before that of the logging module: fork handlers run in the
-reverse order of their registration. Modules with such handlers are imported above: one
-imported while a fork waits would release a lock that it has not acquired.
+reverse order of their registration. Modules with such handlers are imported above: one imported while a fork waits
+would release a lock that it has not acquired.
 """
 
 if hasattr(os, "register_at_fork"):
@@ -208,7 +208,7 @@ class ChainLoop:
     parameters: int
 
     def digest(self) -> str:
-        """Return a name for exactly this computation."""
+        """Return a digest of the computation."""
         steps = [f"{s.outward} {s.reads} {s.steps[kind].digest()}" for s in self.sweeps for kind in CHAIN_JOINTS]
         return "|".join([repr(self.inputs), *steps])
 

@@ -55,17 +55,14 @@ class InterpretedKernel(BasicKernel):
     def source(self) -> str:
         return listing(self._program.outputs)
 
-    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        return fallback
-
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         if self._program.integration is not None:
             out[...] = integrated(self._program, self._program.integration, arrays)
             return bool(np.isfinite(out).all())
-        values, left = interpreted_outputs(self._program, arrays), self._program.equations
-        if left is not None:
+        values, equations = interpreted_outputs(self._program, arrays), self._program.equations
+        if equations is not None:
             with np.errstate(all="ignore"):
-                values = list(solve_equations(left, _stacked(values, out).T))
+                values = list(solve_equations(equations, _stacked(values, out).T))
         for k, value in enumerate(values):
             out[:, k] = value
         return bool(np.isfinite(out).all() and all(np.isfinite(array).all() for array in arrays))
@@ -83,12 +80,12 @@ def integrated(program: Program, integration: Integration, arrays: Sequence[Arra
     rates = integration.rates_of(program)
 
     def stages(y: Array) -> tuple[list[Array], Array]:
-        places, slopes = list[Array](), list[Array]()
+        stage_states, slopes = list[Array](), list[Array]()
         for row in integration.a[: len(integration.b)]:
             x = y + h * sum((a * k for a, k in zip(row, slopes, strict=True)), start=np.zeros_like(y))
-            places.append(x)
+            stage_states.append(x)
             slopes.append(_stacked(interpreted_outputs(rates, [x[:, :nq], x[:, nq:], *constants]), y))
-        return places, y + h * sum(b * k for b, k in zip(integration.b, slopes, strict=True))
+        return stage_states, y + h * sum(b * k for b, k in zip(integration.b, slopes, strict=True))
 
     if isinstance(integration, FinalStateJacobian):
         return _jacobian(program, integration, arrays, stages)
@@ -113,18 +110,18 @@ def _gradient(
     m, total = seed.shape[1], np.zeros((len(seed), program.results), seed.dtype)
     total[:, :m] = seed
     for y in reversed(states):
-        places, end_of_step = stages(y)
+        stage_states, end_of_step = stages(y)
         for begin, end in integration.unit_vectors:
             x, g = end_of_step[:, begin:end], total[:, begin:end]
             square = np.sum(x * x, axis=1, keepdims=True)
             g[...] = (g - x * (np.sum(x * g, axis=1, keepdims=True) / square)) / np.sqrt(square)
-        pulled: dict[int, Array] = {}
+        gradients: dict[int, Array] = {}
         for i in reversed(range(len(integration.b))):
-            later = sum((integration.a[j][i] * pulled[j][:, :m] for j in pulled), start=np.zeros_like(y))
+            later = sum((integration.a[j][i] * gradients[j][:, :m] for j in gradients), start=np.zeros_like(y))
             seeds = h * (integration.b[i] * total[:, :m] + later)
-            there = [places[i][:, :nq], places[i][:, nq:], *constants, seeds]
-            pulled[i] = _stacked(interpreted_outputs(inner, there), total)
-        total = total + sum(pulled.values())
+            arguments = [stage_states[i][:, :nq], stage_states[i][:, nq:], *constants, seeds]
+            gradients[i] = _stacked(interpreted_outputs(inner, arguments), total)
+        total = total + sum(gradients.values())
     return total
 
 
@@ -135,20 +132,20 @@ def _jacobian(program: Program, integration: Integration, arrays: Sequence[Array
     inner = integration.stage_program(program)
     dq, dv = (np.tile(np.eye(n, 3 * n, part * n, dtype=y.dtype), (len(y), 1, 1)) for part in range(2))
     for _ in range(int(plan[0, 1])):
-        places, end = stages(y)
-        moving, gaining = list[Array](), list[Array]()
-        for row, place in zip(integration.a, places, strict=False):
+        stage_states, end = stages(y)
+        dq_rates, dv_rates = list[Array](), list[Array]()
+        for row, place in zip(integration.a, stage_states, strict=False):
             dqi, dvi = (
                 x + h * sum((a * rate for a, rate in zip(row, rates, strict=True)), start=np.zeros_like(x))
-                for x, rates in ((dq, moving), (dv, gaining))
+                for x, rates in ((dq, dq_rates), (dv, dv_rates))
             )
             F = _stacked(interpreted_outputs(inner, [place[:, :n], place[:, n:], *inputs[2:]]), y)
             F = F if program.equations is None else solve_equations(program.equations, F.T).T
             by_q, by_qd, by_tau = np.moveaxis(F.reshape(-1, 3, n, n), 1, 0)
-            moving.append(dvi)
-            gaining.append(by_q @ dqi + by_qd @ dvi + np.concatenate([np.zeros((len(y), n, 2 * n)), by_tau], axis=2))
-        dq = dq + h * sum(b * rate for b, rate in zip(integration.b, moving, strict=True))
-        dv = dv + h * sum(b * rate for b, rate in zip(integration.b, gaining, strict=True))
+            dq_rates.append(dvi)
+            dv_rates.append(by_q @ dqi + by_qd @ dvi + np.concatenate([np.zeros((len(y), n, 2 * n)), by_tau], axis=2))
+        dq = dq + h * sum(b * rate for b, rate in zip(integration.b, dq_rates, strict=True))
+        dv = dv + h * sum(b * rate for b, rate in zip(integration.b, dv_rates, strict=True))
         y = end
     return np.concatenate([dq, dv], axis=1).reshape(len(y), -1)
 
@@ -157,54 +154,51 @@ def _stacked(values: list[Any], like: Array) -> Array:
     return np.stack([np.broadcast_to(x, len(like)) for x in values], axis=1).astype(like.dtype)
 
 
-def solve_equations(left: Equations, outputs: Array) -> Array:
+def solve_equations(equations: Equations, outputs: Array) -> Array:
     """Return the results of a program from its outputs (entries, states), by its equations."""
-    n, lower = left.n, left.lower
-    minus = outputs[left.inverse : left.inverse + n]
-    X = outputs[: left.inverse].reshape(left.matrices, n, n, -1).copy()
-    for j, row in left.rows.items():
+    n, lower = equations.n, equations.lower
+    minus = outputs[equations.inverse : equations.inverse + n]
+    X = outputs[: equations.inverse].reshape(equations.matrices, n, n, -1).copy()
+    for j, row in equations.rows.items():
         for k in row:
             X[:, j] -= outputs[lower[j, k]] * X[:, k]
-    for j, rows in left.below.items():
+    for j, rows in equations.below.items():
         X[:, j] *= minus[j]
         for k in rows:
             X[:, j] -= outputs[lower[k, j]] * X[:, k]
-    return X.reshape(left.inverse, -1)
+    return X.reshape(equations.inverse, -1)
 
 
 class InterpretedLoop(BasicKernel):
     """Sweeps over the joints of a chain."""
 
-    def __init__(self, rolled: ChainLoop, tables: ChainTables, dtype: str) -> None:
-        self.shape, self.dtype, self._rolled, self._tables = (len(tables.kinds),), np.dtype(dtype), rolled, tables
+    def __init__(self, loop: ChainLoop, tables: ChainTables, dtype: str) -> None:
+        self.shape, self.dtype, self._loop, self._tables = (len(tables.kinds),), np.dtype(dtype), loop, tables
 
     @property
     def source(self) -> str:
-        steps = ((k, kind, sweep.steps[kind]) for k, sweep in enumerate(self._rolled.sweeps) for kind in CHAIN_JOINTS)
+        steps = ((k, kind, sweep.steps[kind]) for k, sweep in enumerate(self._loop.sweeps) for kind in CHAIN_JOINTS)
         return "\n".join(f"sweep {k}, {kind}\n{listing(step.outputs)}" for k, kind, step in steps)
 
-    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        return fallback
-
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
-        rolled, tables, states, begin = self._rolled, self._tables, len(out), 0
+        loop, tables, states, begin = self._loop, self._tables, len(out), 0
         joints = range(len(tables.kinds))
-        inputs = dict(zip(rolled.inputs, arrays, strict=True))
+        inputs = dict(zip(loop.inputs, arrays, strict=True))
         records: list[dict[int, Array]] = []
-        for sweep in rolled.sweeps:
+        for sweep in loop.sweeps:
             carry = np.tile(tables.starts[begin : begin + sweep.carry], (states, 1))
             begin += sweep.carry
             records.append({})
             for i in joints if sweep.outward else reversed(joints):
-                given = [
+                arguments = [
                     carry,
                     np.tile(tables.parameters[i], (states, 1)),
-                    *(inputs[name][:, i * (m := rolled.inputs[name]) : (i + 1) * m] for name in sweep.reads),
+                    *(inputs[name][:, i * (m := loop.inputs[name]) : (i + 1) * m] for name in sweep.reads),
                     *(earlier[i] for earlier in records[:-1]),
                 ]
-                values = interpreted_outputs(sweep.steps[CHAIN_JOINTS[tables.kinds[i]]], given)
-                made = np.stack(np.broadcast_arrays(*values, carry[:, 0])[:-1], axis=-1).astype(self.dtype)
-                carry, records[-1][i] = made[:, : sweep.carry], made[:, sweep.carry :]
+                values = interpreted_outputs(sweep.steps[CHAIN_JOINTS[tables.kinds[i]]], arguments)
+                step = np.stack(np.broadcast_arrays(*values, carry[:, 0])[:-1], axis=-1).astype(self.dtype)
+                carry, records[-1][i] = step[:, : sweep.carry], step[:, sweep.carry :]
         for i in joints:
             out[:, i] = records[-1][i][:, 0]
         return bool(np.isfinite(out).all())
@@ -225,29 +219,29 @@ class InterpretedRollout(HostRollout):
         dtype: str,
     ) -> None:
         self.entries, self.dtype = len(program.outputs), np.dtype(dtype)
-        self._program, self._steps, self._layout, self._watch, self._gauge = program, steps, layout, watch, gauge
+        self._program, self._steps, self._layout, self._events, self._gauge = program, steps, layout, watch, gauge
 
     @property
     def source(self) -> str:
         return listing(self._program.outputs)
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
-        travel = self._fixed if self._steps.error is None else self._adaptive
+        integrate = self._fixed if self._steps.error is None else self._adaptive
         with np.errstate(all="ignore"):  # `stop_reason` and the records show what is not finite
             for i in range(rollouts):
                 state = fields["stop_reason"][i]
                 if state == ENDED_BY_EVENT:
                     fields["records"][:, :, i] = fields["y"][:, i]
                 if not state and not fields["stop"][0]:
-                    travel(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
+                    integrate(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
 
     def _of(self, program: Program, fields: Mapping[str, Any], i: int) -> Callable[..., Array]:
         """Return a program as a function of time and state of one rollout."""
-        opened = [fields["p"][None, :, i]] if len(program.sizes) > 2 else []
+        parameters = [fields["p"][None, :, i]] if len(program.sizes) > 2 else []
 
-        def call(*given: Any) -> Array:
-            *times, y = given  # with a time the length of the step, where the program is of it
-            values = interpreted_outputs(program, [np.array([times], self.dtype), y[None], *opened])
+        def call(*arguments: Any) -> Array:
+            *times, y = arguments  # the time, and for some programs the length of the step
+            values = interpreted_outputs(program, [np.array([times], self.dtype), y[None], *parameters])
             return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
 
         return call
@@ -256,21 +250,21 @@ class InterpretedRollout(HostRollout):
         """Return the method applied to the derivative of one rollout."""
         _, scalars = state("y", np.zeros(1, self.dtype))
         project = self._layout.unit if self._layout.unit_vectors else no_projection
-        made = RungeKuttaStepper if self._program.sizes[0] == 1 else IncrementStepper
-        return made(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
+        stepper = RungeKuttaStepper if self._program.sizes[0] == 1 else IncrementStepper
+        return stepper(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
 
     def _event_detector(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.EventDetector | None:
         """Return the event detector of one rollout, or None."""
-        if self._watch is None or fields["event"][i]:
+        if self._events is None or fields["event"][i]:
             return None
-        values = self._of(self._watch.program, fields, i)
+        values = self._of(self._events.program, fields, i)
 
         def value(e: int, t: float, y: Array) -> Any:
             return values(t, y)[e]
 
         listed = [
             events.Event(partial(value, e), direction=direction, name=str(e + 1))
-            for e, direction in enumerate(self._watch.directions)
+            for e, direction in enumerate(self._events.directions)
         ]
         _, scalars = state("y", np.zeros(1, self.dtype))
         return events.EventDetector(listed, scalars, t, y)
@@ -300,15 +294,15 @@ class InterpretedRollout(HostRollout):
         since, before = t, values(t, y)
         totals[:first] = np.fmax(totals[:first], before[:first])
 
-        def look(t: float, y: Array) -> None:
+        def measure(t: float, y: Array) -> None:
             nonlocal since, before
-            seen = values(t, y)
-            totals[:first] = np.fmax(totals[:first], seen[:first])
-            totals[first:last] += (before[first:last] + seen[first:last]) * self.dtype.type((t - since) / 2)
-            totals[last:] = seen[last:]
-            since, before = t, seen
+            now = values(t, y)
+            totals[:first] = np.fmax(totals[:first], now[:first])
+            totals[first:last] += (before[first:last] + now[first:last]) * self.dtype.type((t - since) / 2)
+            totals[last:] = now[last:]
+            since, before = t, now
 
-        return look
+        return measure
 
     def _step_measure(self, fields: Mapping[str, Any], i: int) -> Callable[[float, Array, float, Array], None]:
         """Return a function that measures one rollout in a step from its start to its end."""
@@ -316,15 +310,15 @@ class InterpretedRollout(HostRollout):
         if gauge is None or gauge.within is None:
             return lambda *step: None
         program, totals = gauge.within, fields["totals"][gauge.at_records :, i]
-        opened = [fields["p"][None, :, i]] if len(program.sizes) > 4 else []
+        parameters = [fields["p"][None, :, i]] if len(program.sizes) > 4 else []
 
-        def look(t: float, y: Array, t_end: float, y_end: Array) -> None:
+        def measure(t: float, y: Array, t_end: float, y_end: Array) -> None:
             times = (np.full((1, 1), x, self.dtype) for x in (t, t_end))
-            given = [next(times), y[None], *opened, next(times), y_end[None]]
-            values = [np.reshape(x, -1)[0] for x in interpreted_outputs(program, given)]
+            arguments = [next(times), y[None], *parameters, next(times), y_end[None]]
+            values = [np.reshape(x, -1)[0] for x in interpreted_outputs(program, arguments)]
             totals[:] = np.fmax(totals, np.array(values, self.dtype))
 
-        return look
+        return measure
 
     def _record_times(self, fields: Mapping[str, Any], i: int) -> list[float]:
         """Return the times of the records of one rollout."""
@@ -337,8 +331,8 @@ class InterpretedRollout(HostRollout):
 
     def _fixed(self, scheme: RungeKuttaStepper, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """Take `substeps` equal steps between records."""
-        watch, look = self._event_detector(fields, i, t, y), self._record_measure(fields, i, t, y)
-        stepped = self._step_measure(fields, i)
+        watch, measure = self._event_detector(fields, i, t, y), self._record_measure(fields, i, t, y)
+        measure_step = self._step_measure(fields, i)
         for r, (goal, count) in enumerate(zip(self._record_times(fields, i), fields["substeps"].tolist(), strict=True)):
             h = (goal - t) / count
             for k in range(count):
@@ -350,14 +344,14 @@ class InterpretedRollout(HostRollout):
                 slopes = scheme.stages(now, y, h, first)
                 end = y * np.nan if slopes is None else scheme.project(y + h * scheme.b.dot(slopes))
                 if self._ended_by_event(watch, scheme.step(now, y, first, now + h, end), fields, i):
-                    stepped(now, y, float(fields["t"][i]), fields["y"][:, i])
-                    look(float(fields["t"][i]), fields["y"][:, i])
+                    measure_step(now, y, float(fields["t"][i]), fields["y"][:, i])
+                    measure(float(fields["t"][i]), fields["y"][:, i])
                     fields["records"][self._row(fields, r) :, :, i] = fields["y"][:, i]
                     return
-                stepped(now, y, now + h, end)
+                measure_step(now, y, now + h, end)
                 y = end
             t, fields["records"][self._row(fields, r), :, i] = goal, y
-            look(t, y)
+            measure(t, y)
         fields["y"][:, i], fields["t"][i] = y, t
 
     def _adaptive(self, scheme: RungeKuttaStepper, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
@@ -367,27 +361,25 @@ class InterpretedRollout(HostRollout):
         rule = StepRule(Gains(**{name: option[name] for name in STEP_OPTIONS[3:]}), norm, order=1)
         rule.previous_ratio, rule.rejected = float(fields["previous_error"][i]), bool(fields["rejected_last"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
-        watch, look = self._event_detector(fields, i, t, y), self._record_measure(fields, i, t, y)
-        stepped = self._step_measure(fields, i)
+        watch, measure = self._event_detector(fields, i, t, y), self._record_measure(fields, i, t, y)
+        measure_step = self._step_measure(fields, i)
         for r, goal in enumerate(self._record_times(fields, i)):
             adaptive.max_steps = scheme.counts.accepted + (scheme.counts.rejected or 0) + fields["limit"]
             try:
                 for step in adaptive.steps(t, y, [goal]):
                     t, y = step.t_end, step.y_end
-                    over = self._ended_by_event(watch, step, fields, i)
-                    if over:
+                    ended = self._ended_by_event(watch, step, fields, i)
+                    if ended:
                         t, y = float(fields["t"][i]), fields["y"][:, i].copy()
-                    if not fields["stop_reason"][i] or over:
-                        stepped(step.t, step.y, t, y)
-                    if over:
-                        break
-                    if fields["stop"][0]:
+                    if not fields["stop_reason"][i] or ended:
+                        measure_step(step.t, step.y, t, y)
+                    if ended or fields["stop"][0]:
                         break
             except IntegrationError as error:
                 fields["stop_reason"][i] = STOP_REASONS[error.reason]
             if t != goal and not fields["stop_reason"][i]:
                 break
-            look(t, y)
+            measure(t, y)
             fields["records"][self._row(fields, r) :, :, i] = y
             if fields["stop_reason"][i]:
                 break

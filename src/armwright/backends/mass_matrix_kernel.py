@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from armwright.arrays import package
@@ -23,9 +23,6 @@ class MassMatrixKernel(BasicKernel):
     def source(self) -> str:
         """The text of the kernel."""
         return str(self._kernel.source)
-
-    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        return fallback
 
     def _columns(self, arrays: Sequence[Any], out: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
         """Yield the arguments of the kernel and its part of `out` for every column."""

@@ -10,7 +10,7 @@ from armwright.export.names import argument_names, comment_text, function_name, 
 from armwright.formulations import problem_of
 from armwright.function import Function
 from armwright.function import compile as compile_function
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.program import Program
 from armwright.model.description import Description
 from armwright.trace.evaluation_strategy import has_straight_code, too_long_message
@@ -56,7 +56,7 @@ class ExportRequest:
     @property
     def written(self) -> dict[str, Program]:
         """The programs of `named`, with sines of sums expanded where that is cheaper."""
-        return {name: written_out(program) for name, program in self.named.items()}
+        return {name: expand_sines(program) for name, program in self.named.items()}
 
 
 def _with_identifiers(program: Program) -> Program:

@@ -1,6 +1,6 @@
 """Every published formulation of the dynamics of a chain, written once over any scalar.
 
-| here         | what                                                                                     |
+| module       | content                                                                                  |
 |--------------|------------------------------------------------------------------------------------------|
 | one file each| the published formulations                                                               |
 | `parts`      | recursions and algebra that several of them share                                        |

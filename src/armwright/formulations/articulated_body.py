@@ -10,7 +10,7 @@ inertias and bias forces, one outward for accelerations.
     c        the rest of the velocity-product acceleration, in the frame of the outer link
 
 Accelerations are those of points, not spatial ones: the linear velocity of the links is then never needed.
-Inertias and forces cross a joint as two screws (`spatial`).
+Inertias and forces are carried across a joint as two screws (`spatial`).
 """
 
 from typing import NamedTuple
@@ -85,7 +85,7 @@ def articulate_step(
     IA = rigid(link) if outer.IA is None else rigid(link).plus(outer.IA)
     pivot = eliminate(IA, joint)
     u = tau - pA.along(joint)
-    pa = pA.plus(pivot.rest.at(m.c)).plus(pivot.psi.times(u))
+    pa = pA.plus(pivot.rest.times(m.c)).plus(pivot.psi.times(u))
     carried = m.X.inertia_to_parent(pivot.rest)
     along_zeta = Pair(carried.A @ m.zeta, carried.B.T @ m.zeta)
     inner = Articulated(carried, m.X.wrench_to_parent(pa).plus(along_zeta))

@@ -11,8 +11,8 @@ and the forces to pass inward shrink to what the outer links add by moving about
     M, u, K  mass, first moment, Euler tensor of the augmented link
     eta      force at the joint, less M sdd                   mu      moment at the joint
 
-At a prismatic joint the point would move, so there nothing is carried over: the true force is passed on instead.
-The chapter itself was not at hand; the recursion is derived here, and its slopes are the cited ones.
+At a prismatic joint the point would move, so no mass is carried over and the true force is passed on instead.
+The chapter was not available. The recursion is derived here; its operations per joint are the cited ones.
 """
 
 from typing import NamedTuple
@@ -42,7 +42,7 @@ class LoadedLink(NamedTuple):
 
 
 class CarriedWrench(NamedTuple):
-    """Force and moment that link i+1 hands to link i, in frame i."""
+    """Force and moment that link i+1 passes to link i, in frame i."""
 
     eta: Vector
     mu: Vector

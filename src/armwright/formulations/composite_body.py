@@ -1,10 +1,10 @@
-"""Composite rigid bodies about the origins of the links: this project's own form of an idea of Walker and Orin (1982).
+"""Composite rigid bodies about the origins of the links, after Walker and Orin (1982).
 
-Everything outside joint i is one rigid body; the wrench that accelerates it about joint i alone, felt at the inner
-joints, is column i of the mass matrix. So far it is their method 3, which `walker_orin_3` has as they wrote it. There a
-body is known by its centre of mass and the inertia about it, and every step inward moves both; here it is known by the
-ten numbers in which the matrix is linear, which are added without moving anything, and cross a joint as two screws.
-That takes 601 operations for six joints where method 3 takes 934, counted alike.
+Everything outside joint i is one rigid body. The wrench that accelerates it about joint i alone, projected on the inner
+joints, is column i of the mass matrix. `walker_orin_3` is the published method: it describes a body by its centre of
+mass and the inertia about it, which every inward step moves. Here a body has the ten parameters in which the matrix is
+linear. They are summed without moving anything, and are carried across a joint as two screws: 601 operations for six
+joints instead of 934.
 
     m, h, J  mass, first moment and inertia of the composite body about the origin of link i
 """
@@ -56,23 +56,23 @@ def composite(outer: CompositeBody | None, link: AnyLink, X: Screw) -> tuple[Com
 
 
 def to_parent(body: CompositeBody, X: Screw) -> CompositeBody:
-    """Shift along z, turn about z, shift along x, turn about x (parallel-axis rule), then apply what no DH row has."""
+    """Shift along z, rotate about z, the same for x (parallel-axis rule), then apply what a DH row lacks."""
     R, a, d = X.R, X.a, X.d
     m, h, J = body
     z = h.z + m * d
-    grown = d * (h.z + z)
-    J = Symmetric(J.xx + grown, J.yy + grown, J.zz, J.xy, J.xz - d * h.x, J.yz - d * h.y)
+    increase = d * (h.z + z)
+    J = Symmetric(J.xx + increase, J.yy + increase, J.zz, J.xy, J.xz - d * h.x, J.yz - d * h.y)
     h = Vector(R.ct * h.x - R.st * h.y, R.st * h.x + R.ct * h.y, z)
     J = J.rotate_z(R.ct, R.st)
     x = h.x + m * a
-    grown = a * (h.x + x)
-    J = Symmetric(J.xx, J.yy + grown, J.zz + grown, J.xy - a * h.y, J.xz - a * h.z, J.yz)
+    increase = a * (h.x + x)
+    J = Symmetric(J.xx, J.yy + increase, J.zz + increase, J.xy - a * h.y, J.xz - a * h.z, J.yz)
     h = Vector(x, R.ca * h.y - R.sa * h.z, R.sa * h.y + R.ca * h.z)
-    return _onward(CompositeBody(m, h, J.rotate_x(R.ca, R.sa)), X)
+    return _apply_general_displacement(CompositeBody(m, h, J.rotate_x(R.ca, R.sa)), X)
 
 
-def _onward(body: CompositeBody, X: Screw) -> CompositeBody:
-    """Apply what no DH row has: shifts along y and z, a turn about z, and a placement."""
+def _apply_general_displacement(body: CompositeBody, X: Screw) -> CompositeBody:
+    """Apply the displacements that a DH row lacks: shifts along y and z, a rotation about z, and a placement."""
     (m, h, J), R = body, X.R
     if not (structural(X.y, 0) and structural(X.z, 0)):
         r = Vector(0, X.y, X.z)

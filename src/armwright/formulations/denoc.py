@@ -11,7 +11,7 @@ with its U D U^T factors (30), found link by link without forming the matrix.
     psi      M^ p / m^ (33)     eta (32), mu (37)   the recursive solutions with U and U^T
 
 Deviations: link matrices are in the canonical frame of link i, so they are constant and links may have any
-shape; (27) with the gamma and (33) without the A that print lost or added; gravity is an acceleration of the
+shape; (27) has the gamma that is missing in print, (33) lacks an A too many; gravity is an acceleration of the
 base; the propagator A_{i+1,i} is applied as two screws (`spatial`); the rows of M- that are zero by (34) are
 not computed; a rotor adds to m^.
 """

@@ -2,15 +2,15 @@
 
 A. Mohan, S. K. Saha, 'A recursive, numerically stable, and efficient simulation algorithm for serial robots',
 Multibody System Dynamics 17 (2007). Frame i sits at joint i on link i-1, so the mass matrix of link i turns with
-theta_i: it is built anew, in frame i, for every state. `denoc` is the same algorithm in frames fixed to the links.
+theta_i: it is computed in frame i for every state. `denoc` is the same algorithm in frames fixed to the links.
 
-    Q, a     rotation from frame i+1 to frame i, and the way from O_i to O_{i+1}, in frame i and in frame i+1
+    Q, a     rotation from frame i+1 to frame i, and the vector from O_i to O_{i+1}, in both frames
     M, M^, M-    mass matrix of link i; articulated, before and after joint i is eliminated: blocks vv, vw, ww
     psi^, m^, psi    M^ p, p^T M^ p, their quotient        phi^, eta, phi~, mu~, mu    as in (31)-(37)
 
-Deviations: links may have any shape, of which the bent rods of the paper are the case that its counts are for; step 3
-with C_5 halved and M_vw by its own name, step 5 with all blocks turned, step 9 without the zero that psi^ has for the
-last link only, steps 10 to 15 with the indices mended; a rotor adds to m^; step 4 takes the bias from `denoc`.
+Deviations: links may have any shape; the counts of the paper are for bent rods. Step 3 halves C_5 and distinguishes
+M_vw; step 5 rotates all blocks; step 9 does not assume the zero of psi^, which only the last link has; the indices of
+steps 10 to 15 are corrected; a rotor adds to m^; step 4 takes the bias from `denoc`.
 """
 
 from typing import NamedTuple
@@ -86,30 +86,27 @@ def _factor(
     inverse = 1 / (column.along(joint) + joint.armature)  # step 7
     psi = column.times(inverse)  # step 8
     eta = psi.times(phi_hat).plus(carried)  # step 11
-    return OuterJoint(joint, without_joint(M, column, psi), eta), EliminatedJoint(
-        crossing, psi, phi_hat * inverse
-    )  # step 12
+    solved = EliminatedJoint(crossing, psi, phi_hat * inverse)  # step 12
+    return OuterJoint(joint, without_joint(M, column, psi), eta), solved
 
 
-def frame_change(joint: Joint, further: Joint, q: Scalar) -> FrameChange:
+def frame_change(joint: Joint, outer_joint: Joint, q: Scalar) -> FrameChange:
     """Steps 1 and 2."""
-    R, b, a = joint.rotation(q), joint.extension(q), further.a
-    return FrameChange(
-        R.ct, R.st, further.ca, further.sa, Vector(a * R.ct, a * R.st, b), Vector(a, b * further.sa, b * further.ca)
-    )
+    R, b, a, ca, sa = joint.rotation(q), joint.extension(q), outer_joint.a, outer_joint.ca, outer_joint.sa
+    return FrameChange(R.ct, R.st, ca, sa, Vector(a * R.ct, a * R.st, b), Vector(a, b * sa, b * ca))
 
 
 def mass_matrix(joint: Joint, link: AnyLink, q: Scalar) -> Inertia:
-    """Step 3: moved to O_i along the axis, off line if the joint is revolute, and turned by theta."""
+    """Step 3: moved to O_i along the axis, off line if the joint is revolute, and rotated by theta."""
     R, b, m, h, J = joint.rotation(q), joint.extension(q), link.mass, link.moment, link.origin_inertia
-    further = b * (2 * h.z + m * b)
-    moved = Symmetric(J.xx + further, J.yy + further, J.zz, J.xy, J.xz - b * h.x, J.yz - b * h.y)
+    shift = b * (2 * h.z + m * b)
+    moved = Symmetric(J.xx + shift, J.yy + shift, J.zz, J.xy, J.xz - b * h.x, J.yz - b * h.y)
     moment = Vector(R.ct * h.x - R.st * h.y, R.st * h.x + R.ct * h.y, h.z + m * b)
     return rigid(MomentLink(m, moment, moved.rotate_z(R.ct, R.st)))
 
 
 def articulated(M: Inertia, M_bar: Inertia, crossing: FrameChange) -> Inertia:
-    """Step 5: M + A^T M- A, all blocks moved to O_i in frame i+1, then turned: what is zero there stays so."""
+    """Step 5: M + A^T M- A, all blocks moved to O_i in frame i+1, where zeros remain, then rotated."""
     moved = M_bar.moved(crossing.a_beyond)
     return M.plus(moved.rotate_x(crossing.ca, crossing.sa).rotate_z(crossing.ct, crossing.st))
 
@@ -117,10 +114,10 @@ def articulated(M: Inertia, M_bar: Inertia, crossing: FrameChange) -> Inertia:
 def without_joint(M: Inertia, column: Pair, psi: Pair) -> Inertia:
     """Step 9: M^ - psi^ psi^T."""
     (u, v), (pu, pv) = column, psi
-    return Inertia(_less(M.A, u, pu), M.B - outer(u, pv), _less(M.C, v, pv))
+    return Inertia(_minus_product(M.A, u, pu), M.B - outer(u, pv), _minus_product(M.C, v, pv))
 
 
-def _less(S: Symmetric, u: Vector, v: Vector) -> Symmetric:
+def _minus_product(S: Symmetric, u: Vector, v: Vector) -> Symmetric:
     products = u.x * v.x, u.y * v.y, u.z * v.z, u.x * v.y, u.x * v.z, u.y * v.z
     return Symmetric(*(s - p for s, p in zip(S, products, strict=True)))
 

@@ -9,8 +9,8 @@ projected on its axis, so the torque of one joint is found without those of the 
     w, wd, vd, vC  angular velocity and acceleration, accelerations of the origin and of the centre of mass (6)
     C_eps, C_V, C_VC   wd, vd and vC without accelerations of the joints (8)
 
-Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed over what hangs on both j and k; (12) with the
-jR_i that the paper drops before the centripetal part. Prismatic joints are added: there the forces are projected
+Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed over the links beyond both j and k; (12) with
+the jR_i that the paper drops before the centripetal part. Prismatic joints are added: there the forces are projected
 instead of the moments, and a unit acceleration of joint k moves every outer centre of mass along z_k.
 """
 
@@ -24,7 +24,7 @@ from armwright.mechanism import Link, Mechanism
 
 
 class LinkPlace(NamedTuple):
-    """Link i seen from frame j."""
+    """Link i in frame j."""
 
     R: Matrix
     P: Vector
@@ -53,13 +53,12 @@ def _motions(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordin
 
 def convective_accelerations(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> list[list[list[Scalar]]]:
     """Return C_eps, C_V and C_VC of (8) for every link, each in the frame of its link."""
-    found = []
-    for link, m in zip(mechanism.bodies, _motions(mechanism, q, qd, convective(mechanism, qd)), strict=True):
-        found.append([list(m.wd), list(m.vd), list(_of_centre(link, m))])
-    return found
+    motions = _motions(mechanism, q, qd, convective(mechanism, qd))
+    links = zip(mechanism.bodies, motions, strict=True)
+    return [[list(m.wd), list(m.vd), list(_centre_acceleration(link, m))] for link, m in links]
 
 
-def _of_centre(link: Link, m: PointMotion) -> Vector:
+def _centre_acceleration(link: Link, m: PointMotion) -> Vector:
     """The last of (6) and of (8)."""
     return m.wd.cross(link.com) + m.w.cross(m.w.cross(link.com)) + m.vd
 
@@ -70,10 +69,10 @@ def _torque(mechanism: Mechanism, j: int, motions: list[PointMotion], loads: Loa
     for i in list(mechanism.inward_from(j))[::-1]:
         gravity = motions[i].R.T @ gravity
     bodies = mechanism.bodies
-    places = _seen_from(j, mechanism, [m.R for m in motions], [m.s for m in motions])
+    places = _places_in_frame(j, mechanism, [m.R for m in motions], [m.s for m in motions])
     for i, place in places.items():
         link, m, load = bodies[i], motions[i], loads[i]
-        F = link.mass * (place.R @ _of_centre(link, m) - gravity)
+        F = link.mass * (place.R @ _centre_acceleration(link, m) - gravity)
         N = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)
         outer = place.R @ load.force
         force = force + F - outer
@@ -81,7 +80,7 @@ def _torque(mechanism: Mechanism, j: int, motions: list[PointMotion], loads: Loa
     return force.z if mechanism.joints[j].prismatic else moment.z
 
 
-def _seen_from(j: int, mechanism: Mechanism, R: list[Rotation], s: list[Vector]) -> dict[int, LinkPlace]:
+def _places_in_frame(j: int, mechanism: Mechanism, R: list[Rotation], s: list[Vector]) -> dict[int, LinkPlace]:
     """Return link j and its descendants, in frame j."""
     bodies = mechanism.bodies
     places = {j: LinkPlace(IDENTITY, ZERO, bodies[j].com)}
@@ -98,26 +97,26 @@ def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
     n = mechanism.n
     R = [joint.rotation(qi) for joint, qi in zip(mechanism.joints, q, strict=True)]
     s = [joint.offset(qi) for joint, qi in zip(mechanism.joints, q, strict=True)]
-    seen = [_seen_from(j, mechanism, R, s) for j in range(n)]
+    places = [_places_in_frame(j, mechanism, R, s) for j in range(n)]
     M: SquareMatrix = [[0] * n for _ in range(n)]
     for j in range(n):
         for k in mechanism.inward_from(j):
-            M[j][k] = M[k][j] = _entry(mechanism, j, k, seen[j], seen[k])
+            M[j][k] = M[k][j] = _entry(mechanism, j, k, places[j], places[k])
     return M
 
 
-def _entry(mechanism: Mechanism, j: int, k: int, from_j: dict[int, LinkPlace], from_k: dict[int, LinkPlace]) -> Scalar:
+def _entry(mechanism: Mechanism, j: int, k: int, at_j: dict[int, LinkPlace], at_k: dict[int, LinkPlace]) -> Scalar:
     """Return the torque of joint j per unit acceleration of its ancestor k, summed over all links beyond j."""
     total: Scalar = 0
     bodies = mechanism.bodies
-    for i, at_j in from_j.items():
-        link, at_k = bodies[i], from_k[i]
-        axis = at_k.R.z  # z_k in the frame of the link
+    for i, place in at_j.items():
+        link, outer = bodies[i], at_k[i]
+        axis = outer.R.z  # z_k in the frame of the link
         if mechanism.joints[k].prismatic:
             wd, vC = ZERO, axis
         else:
-            wd, vC = axis, at_k.R.T @ Z.cross(at_k.PC)
-        F = at_j.R @ (link.mass * vC)
-        moment = at_j.PC.cross(F) + at_j.R @ (link.inertia @ wd)
+            wd, vC = axis, outer.R.T @ Z.cross(outer.PC)
+        F = place.R @ (link.mass * vC)
+        moment = place.PC.cross(F) + place.R @ (link.inertia @ wd)
         total = total + (F.z if mechanism.joints[j].prismatic else moment.z)
     return total

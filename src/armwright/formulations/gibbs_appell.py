@@ -11,9 +11,8 @@ joints', Mechanism and Machine Theory 37 (2002). Inverse dynamics is section 4.1
     phi, psi      (mass matrix) composite first moment and inertia about the origin of link i
     z[j][k], s[j][k]   axis k, and the vector from origin k to origin j, in frame j
 
-Deviations: prismatic joints are added throughout; sdd starts at minus the gravity vector; (16) is handed inward
-by link i+1 instead of fetched by link i; step 5 carries the tilde on phi that the paper lost, step 3 rotates by
-R_j.
+Deviations: prismatic joints are added throughout; sdd starts at minus the gravity vector; link i+1 passes (16)
+inward, instead of link i reading it; step 5 has the tilde on phi that is missing in print, step 3 rotates by R_j.
 """
 
 from typing import NamedTuple

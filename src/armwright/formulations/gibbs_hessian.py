@@ -1,8 +1,8 @@
-"""The mass matrix as the Hessian of the Gibbs function, term by term, as (20) and (21) of Mata et al. (2002) have it.
+"""The mass matrix as the Hessian of the Gibbs function, term by term, after (20) and (21) of Mata et al. (2002).
 
 V. Mata, S. Provenzano, F. Valero, J. I. Cuadrado, 'Serial-robot dynamics algorithms for moderately large numbers of
-joints', Mechanism and Machine Theory 37 (2002). The paper derives it on the way to its algorithm of order n^2
-(`gibbs_appell`) and leaves it, as it takes too many operations: it is of order n^3.
+joints', Mechanism and Machine Theory 37 (2002). The paper derives it before its algorithm of order n^2
+(`gibbs_appell`) but does not use it: it is of order n^3.
 
     D_jk = sum over i of m_i (drdd_i/dqdd_k) . (drdd_i/dqdd_j) + (dwd_i/dqdd_k) . I_i (dwd_i/dqdd_j)          (21)
 

@@ -9,8 +9,8 @@ equations', Computers Math. Applic. 17 (1989).
     hd       rate of angular momentum (29)                   v, k    the sums of (46)-(49); their `w` is called `moment`
 
 Deviations: the canonical chain counts d = -b, so (8) and (20) carry the opposite sign; stage 2 adds W (a - rho) where
-the paper prints a minus; stage 3 of link i ends by handing v and w to frame i-1 instead of fetching them from i+1,
-which is the same arithmetic; the wrench on a link is subtracted from its inertia force (phi_d of (29)).
+the paper prints a minus; stage 3 of link i passes v and w to frame i-1, instead of reading those of i+1, which
+is the same arithmetic; the wrench on a link is subtracted from its inertia force (phi_d of (29)).
 """
 
 from typing import NamedTuple

@@ -11,7 +11,7 @@ formulation complexity', IEEE Trans. SMC 10 (1980).
 
 Torque is tau_i = tr(dW_i/dq_i D_i). Deviations: link frames are proximal, gravity enters as an acceleration of
 the base instead of by its own recursion, prismatic joints and wrenches are added. W times the generator of
-rotation about z is a swap of two columns, so the derivatives of the joint matrices are never formed.
+rotation about z swaps two columns, so the derivatives of the joint matrices are never formed.
 """
 
 from typing import NamedTuple
@@ -52,7 +52,7 @@ def inverse_dynamics(
 
 def _motion(last: Rates, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Rates:
     R, s = joint.rotation(q), joint.offset(q)
-    W, Wd, Wdd = _turned(last.W, R), _turned(last.Wd, R), _turned(last.Wdd, R)
+    W, Wd, Wdd = _product(last.W, R), _product(last.Wd, R), _product(last.Wdd, R)
     pdd = last.pdd + last.Wdd @ s
     if joint.prismatic:
         pdd = pdd + 2 * qd * Wd.T.z + qdd * W.T.z
@@ -63,7 +63,7 @@ def _motion(last: Rates, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Ra
     return Rates(R, s, W, Wd, Wdd, pdd)
 
 
-def _turned(W: Matrix, R: Rotation) -> Matrix:
+def _product(W: Matrix, R: Rotation) -> Matrix:
     """W R, row by row."""
     return Matrix(*(R.T @ row for row in W))
 

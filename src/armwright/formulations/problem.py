@@ -1,6 +1,6 @@
-"""The problems that a robot can solve: one record each, and the table of them.
+"""The problems of the dynamics and kinematics of a robot: one record each, and the table of them.
 
-`PROBLEMS` is the one list that compiling, exporting, counting, the command line, documents and tests run over. A
+`PROBLEMS` is the list that compiling, exporting, counting, the command line, documents and tests run over. A
 problem is added by an entry here and a formulation of it in `registry`.
 """
 
@@ -161,7 +161,7 @@ _TABLE = (
         about="the energy of acceleration, gravity being one of the base; rotors and springs included",
     ),
     Problem(
-        "gibbs_gradient", ("q", "qd", "qdd"), ("n",), adapters.coupled, "traced",
+        "gibbs_gradient", ("q", "qd", "qdd"), ("n",), adapters.without_adapter, "traced",
         about="of gibbs_function by qdd: the torques of inverse_dynamics without friction",
     ),
     Problem(
@@ -189,8 +189,7 @@ _TABLE = (
     ),
     Problem(
         "tip_jacobian_derivative", ("q", "qd"), (6, "n"), adapters.joint_columns_rate(kinematics.tip_jacobian), "axes",
-        of_frame=True,
-        about="dJ/dt of tip_jacobian",
+        of_frame=True, about="dJ/dt of tip_jacobian",
     ),
     Problem(
         "center_of_mass", ("q",), (3,), adapters.at_positions, "first moments", about="of all links, in the world"
@@ -216,11 +215,11 @@ _TABLE = (
         about="of each link while no joint accelerates, in its frame: C_eps, C_V, C_VC of Grigorov",
     ),
     Problem(
-        "inverse_dynamics_derivatives", ("q", "qd", "qdd"), (3, "n", "n"), adapters.coupled, "composite_body",
+        "inverse_dynamics_derivatives", ("q", "qd", "qdd"), (3, "n", "n"), adapters.without_adapter, "composite_body",
         _SLOPES, about="dtau/dq, dtau/dqd and M",
     ),
     Problem(
-        "forward_dynamics_derivatives", ("q", "qd", "tau"), (3, "n", "n"), adapters.coupled, "composite_body",
+        "forward_dynamics_derivatives", ("q", "qd", "tau"), (3, "n", "n"), adapters.without_adapter, "composite_body",
         _SLOPES, solves_mass_matrix=True, about="dqdd/dq, dqdd/dqd and the inverse of M",
     ),
     Problem(

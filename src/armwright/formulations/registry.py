@@ -1,7 +1,7 @@
 """Every formulation, by problem and name.
 
-`FORMULATIONS` is the one list that tests, counts, benchmarks and the command line run over; `CONTRIBUTING.md`
-says how to add an entry. A formulation is called with a mechanism and one scalar per coordinate; the adapter of
+`FORMULATIONS` is the list that tests, counts, benchmarks and the command line run over; `CONTRIBUTING.md`
+explains how to add an entry. A formulation is called with a mechanism and one scalar per coordinate; the adapter of
 its problem adds rotors, friction and couplings.
 """
 
@@ -75,7 +75,7 @@ class Formulation:
     unsolved: Callable[..., UnsolvedDerivatives] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by name: the functions inside are made here and cannot be pickled."""
+        """Pickle by name, as its functions cannot be pickled."""
         return find_formulation, (self.problem, self.name)
 
     def takes(self, mechanism: Mechanism) -> bool:
@@ -100,23 +100,23 @@ class Formulation:
         """Return why it does not accept a robot, or an empty text."""
         if problem_of(self.problem).of_frame and mechanism.tip is None:
             return (
-                f"{self.problem} is about one frame, and this robot has several tips and none is chosen; name a frame, "
-                "or choose with with_tip"
+                f"{self.problem} is about one frame, and this robot has several tips, of which none is chosen; name a "
+                "frame, or choose a tip by with_tip"
             )
         if not self.solves_coupled and mechanism.coupled:
             return (
                 f"{self.name} solves for one joint after the other, and this robot has joints that move together; "
-                "expected one that forms the mass matrix, such as 'composite_body', or none, to have it chosen"
+                "name one that forms the mass matrix, such as 'composite_body', or none, so that one is chosen"
             )
         if self.serial and not mechanism.serial:
             return (
                 f"{self.name} is written for a chain of DH rows, and this robot has branches, ball joints or axes that "
-                "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
+                "are nearly parallel; name another formulation, such as 'denoc', or none, so that one is chosen"
             )
         if not self.looped and (mechanism.loops or mechanism.has_curves or mechanism.has_spatial_friction):
             return (
                 f"{self.problem} by {self.name} is for robots without closed loops, curved couplings and dry friction "
-                "where a free joint slides; expected another formulation, such as 'traced', or none, to have it chosen"
+                "where a free joint slides; name another formulation, such as 'traced', or none, so that one is chosen"
             )
         return ""
 
@@ -211,12 +211,12 @@ def _joint_torque(
 ) -> Scalar:
     """Return the torque of one coordinate, from the joints it moves."""
     parts = springs.torques(mechanism, q)[joint]
-    rub, turning = joint_friction(mechanism, qd), ball_rotor_torques(mechanism, qd)
-    for i, moved in enumerate(mechanism.joints):
+    friction, rotors = joint_friction(mechanism, qd), ball_rotor_torques(mechanism, qd)
+    for i, driven in enumerate(mechanism.joints):
         terms = mechanism.couplings[i].terms if mechanism.couplings else ((i, 1),)
         for factor in (factor for coordinate, factor in terms if coordinate == joint):
             links = equilibrium.joint_torque(mechanism, i, q, qd, qdd, loads)
-            parts = parts + factor * (links + moved.armature * qdd[i] + rub[i] + turning[i])
+            parts = parts + factor * (links + driven.armature * qdd[i] + friction[i] + rotors[i])
     return parts
 
 
@@ -225,7 +225,7 @@ def _only(name: str, problem: str, rigid: Callable[..., Any], paper: str = "-", 
     return Formulation(name, problem, paper, order, rigid, any_link=True)
 
 
-def _open(problem: str, rigid: Callable[..., Any], order: str) -> Formulation:
+def _for_open_trees(problem: str, rigid: Callable[..., Any], order: str) -> Formulation:
     """Return derivatives for robots without closed loops, curved couplings and dry friction of a free joint."""
     return replace(_only("composite_body", problem, rigid, _SINGH, order), looped=False)
 
@@ -251,12 +251,13 @@ _QUANTITIES = (
     _only("composite_body", "centroidal_momentum_matrix", centroidal.centroidal_momentum_matrix, _ORIN),
     Formulation("axes", "partial_velocities", _KANE, "n^2", kinematics.partial_velocities),
     Formulation("equilibrium", "convective_accelerations", _GRIGOROV, "n", equilibrium.convective_accelerations),
-    _open("inverse_dynamics_derivatives", derivatives.of_inverse_dynamics, "n^2"),
+    _for_open_trees("inverse_dynamics_derivatives", derivatives.of_inverse_dynamics, "n^2"),
     replace(
         _only("traced", "inverse_dynamics_derivatives", differentiated.of_inverse_dynamics, order="n^2"), traced=True
     ),
     replace(
-        _open("forward_dynamics_derivatives", derivatives.of_forward_dynamics, "n^3"), unsolved=derivatives.unsolved
+        _for_open_trees("forward_dynamics_derivatives", derivatives.of_forward_dynamics, "n^3"),
+        unsolved=derivatives.unsolved,
     ),
     replace(
         _only("traced", "forward_dynamics_derivatives", differentiated.of_forward_dynamics, order="n^3"), traced=True
@@ -291,8 +292,8 @@ def formulations(problem: str | None = None) -> Listing:
 
 def find_formulation(problem: str, name: str | None = None) -> Formulation:
     """Return the formulation of that name for that problem; without a name, the problem's default."""
-    choices, wanted = formulations(str(problem)), problem_of(problem).default if name is None else name
-    chosen = next((f for f in choices if f.name == wanted), None)
+    choices, requested = formulations(str(problem)), problem_of(problem).default if name is None else name
+    chosen = next((f for f in choices if f.name == requested), None)
     if chosen is not None:
         return chosen if split_index(problem)[1] is None else replace(chosen, problem=problem)
     elsewhere = sorted({f.problem for f in FORMULATIONS if f.name == name})

@@ -2,12 +2,11 @@
 
 M. W. Walker, D. E. Orin, 'Efficient dynamic computer simulation of robotic mechanisms', J. Dyn. Syst. Meas.
 Control 104 (1982). One call of inverse dynamics without acceleration gives the bias; one with a unit acceleration of a
-joint, at rest and without gravity, gives the column of that joint in the mass matrix. The paper was not at hand: the
-method is as those who cite it describe it.
+joint, at rest and without gravity, gives the column of that joint in the mass matrix. The paper was not available;
+the method follows its descriptions in papers that cite it.
 
-Traced, it costs less than that: zeros of a unit acceleration, and the half of the matrix that the factorisation of a
-symmetric one does not read, are not computed. Their third method, composite bodies, is
-`walker_orin_3`; the other two are not here.
+A trace costs less: it omits the zeros of a unit acceleration, and the half of the symmetric matrix that its
+factorisation does not read. `walker_orin_3` is their third method, composite bodies; the other two are not implemented.
 """
 
 from dataclasses import replace

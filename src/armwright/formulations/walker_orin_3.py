@@ -1,18 +1,18 @@
 """Composite rigid bodies about their centres of mass: Walker and Orin (1982), the third of their four methods.
 
 M. W. Walker, D. E. Orin, 'Efficient dynamic computer simulation of robotic mechanisms', J. Dyn. Syst. Meas.
-Control 104 (1982), method 3: the one that Mata et al. (2002) count and compare with as CRBA. Everything outside joint i
-is one rigid body, known by its mass, its centre of mass and its inertia about that centre. A unit acceleration of joint
-i alone takes a force F and a moment N at the centre; handed inward to joint j they are the entry of i and j.
+Control 104 (1982), method 3, which Mata et al. (2002) compare with as CRBA. Everything outside joint i
+is one rigid body, given by its mass, its centre of mass and its inertia about that centre. A unit acceleration of joint
+i alone requires a force F and a moment N at the centre; passed inward to joint j they are the entry of i and j.
 
     M, c, E  mass, centre of mass and inertia about it of all links from i on, in the frame of link i
     F, N     the force that accelerates the centre of mass, and the moment that turns the body about it
-    f, n     force and moment about the origin of a link, handed from link to link
+    f, n     force and moment about the origin of a link, passed from link to link
 
-The paper was not at hand: the method is as those who cite it describe it, written in the frames of this project, with
-z_i on the axis of joint i. Added: what has no mass has no centre of mass, and any point will do, so that its share is
-then taken as zero. `composite_body` computes the same matrix with the inertia about the origin of each link in place of
-E, and needs two thirds of the operations.
+The paper was not available; the method follows its descriptions in papers that cite it, in the frames of this project,
+with z_i on the axis of joint i. Added: without mass there is no centre of mass, and shares of the mass are zero.
+`composite_body` computes the same matrix with the inertia about the origin of each link in place of E, and needs two
+thirds of the operations.
 """
 
 from functools import reduce

@@ -1,4 +1,4 @@
-"""The expression graph: a scalar that records what is done to it, rules that simplify it, operation counts."""
+"""The expression graph: a scalar that records its operations, rules that simplify them, operation counts."""
 
 from armwright.graph.count import OperationCount, count
 from armwright.graph.expression import Expr, Graph

@@ -1,7 +1,7 @@
 """The sines and cosines that a program needs: their order, and those of sums from those of the parts.
 
-Merged as sin(a + b), the sums of parallel joint angles are found and shared. When the program runs, sin a cos b + cos a
-sin b is far cheaper than another sine.
+Simplification merges the sines of parallel joints into sin(a + b), so that sums of angles are shared. At run time,
+sin a cos b + cos a sin b is far cheaper than another sine.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import replace
 from armwright.graph.expression import LEAVES, Expr, Graph
 from armwright.graph.program import Program
 
-_PAIR = ("sin", "cos")
+SINE_OPERATIONS = ("sin", "cos")
 
 
-def written_out(program: Program) -> Program:
-    """Return the same program with the fewest sines and cosines."""
+def expand_sines(program: Program) -> Program:
+    """Return the program with sines of sums expanded, so that it computes the fewest sines and cosines."""
     nodes, graph = program.nodes, Graph()
-    known = {(node.op, node.args[0].index): node for node in nodes if node.op in _PAIR}
+    known = {(node.op, node.args[0].index): node for node in nodes if node.op in SINE_OPERATIONS}
     new = {x.index: graph.input(str(x.key)) for _, inputs in program.arguments for x in inputs}
     for node in nodes:
         if node.op in LEAVES:
@@ -25,8 +25,8 @@ def written_out(program: Program) -> Program:
             new[node.index] = graph.leaf(node.op, node.key)
             continue
         angle = node.args[0]
-        if node.op in _PAIR and angle.op in ("add", "sub"):
-            parts = [known.get((op, part.index)) for part in angle.args for op in _PAIR]
+        if node.op in SINE_OPERATIONS and angle.op in ("add", "sub"):
+            parts = [known.get((op, part.index)) for part in angle.args for op in SINE_OPERATIONS]
             if all(part is not None and part.index in new for part in parts):
                 new[node.index] = _sum(node.op, angle.op, *(new[part.index] for part in parts if part is not None))
                 continue
@@ -46,15 +46,15 @@ def _sum(op: str, sign: str, sa: Expr, ca: Expr, sb: Expr, cb: Expr) -> Expr:
     return node("sub" if sign == "add" else "add", node("mul", ca, cb), node("mul", sa, sb))
 
 
-def rounds(program: Program) -> list[list[Expr]]:
-    """Return the angles of all sines and cosines by rounds; later rounds depend on sines of earlier ones."""
+def angle_rounds(program: Program) -> list[list[Expr]]:
+    """Return the angles of all sines and cosines in rounds; those of a round depend on sines of earlier rounds."""
     depth: dict[int, int] = {}
-    found: list[dict[int, Expr]] = []
+    angles_of_round: list[dict[int, Expr]] = []
     for node in program.nodes:
         inner = max((depth[a.index] for a in node.args), default=0)
-        depth[node.index] = inner + (node.op in _PAIR)
-        if node.op in _PAIR:
-            if inner == len(found):
-                found.append({})
-            found[inner][node.args[0].index] = node.args[0]
-    return [list(angles.values()) for angles in found]
+        depth[node.index] = inner + (node.op in SINE_OPERATIONS)
+        if node.op in SINE_OPERATIONS:
+            if inner == len(angles_of_round):
+                angles_of_round.append({})
+            angles_of_round[inner][node.args[0].index] = node.args[0]
+    return [list(angles.values()) for angles in angles_of_round]

@@ -38,24 +38,24 @@ class OperationCount:
 
     def _repr_html_(self) -> str:
         names = ("multiplications", "additions", "divisions", "sin, cos", "square roots", "others")
-        found = [(name, number) for name, number in zip(names, astuple(self), strict=True) if number]
-        return table([name for name, _ in found], [[number for _, number in found]])
+        nonzero = [(name, number) for name, number in zip(names, astuple(self), strict=True) if number]
+        return table([name for name, _ in nonzero], [[number for _, number in nonzero]])
 
     def __str__(self) -> str:
         named = zip(("mul", "add", "div", "trig", "sqrt", "other"), astuple(self), strict=True)
         return ", ".join(f"{number} {name}" for name, number in named if number or name in ("mul", "add"))
 
 
-def solving(left: Equations | None) -> OperationCount:
+def solver_count(equations: Equations | None) -> OperationCount:
     """Return the operations that solve the equations of a program."""
-    if left is None:
+    if equations is None:
         return OperationCount()
+    passes = ((block.width, unknowns) for block in equations.blocks for unknowns in (block.forward, block.back))
     products = sum(
-        block.width * sum(k in those for those in (block.forward, block.back) for j in those for k in left.rows[j])
-        for block in left.blocks
+        width * sum(k in unknowns for j in unknowns for k in equations.rows[j]) for width, unknowns in passes
     )
-    scaled = sum(block.width * len(block.back) for block in left.blocks)
-    return OperationCount(left.matrices * (products + scaled), left.matrices * products)
+    scaled = sum(block.width * len(block.back) for block in equations.blocks)
+    return OperationCount(equations.matrices * (products + scaled), equations.matrices * products)
 
 
 def count(outputs: Iterable[Operand]) -> OperationCount:

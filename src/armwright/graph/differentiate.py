@@ -74,20 +74,20 @@ def _either(side: Expr, g: Expr) -> tuple[Operand, Operand]:
 
 def gradient(outputs: Sequence[Operand], seeds: Sequence[Expr], variables: Sequence[Expr]) -> list[Operand]:
     """Return the derivative of the sum of seeds times outputs by each variable, by one backward pass."""
-    found: dict[int, Operand] = {}
+    gradients: dict[int, Operand] = {}
 
     def add(x: Operand, g: Operand) -> None:
         if isinstance(x, Expr) and x.value is None and not _is_zero(g):
-            found[x.index] = found[x.index] + g if x.index in found else g
+            gradients[x.index] = gradients[x.index] + g if x.index in gradients else g
 
     for x, seed in zip(outputs, seeds, strict=True):
         add(x, seed)
     for node in reversed(schedule(outputs)):
-        g = found.get(node.index, 0)
+        g = gradients.get(node.index, 0)
         if node.args and not _is_zero(g):
             for x, part in zip(node.args, GRADIENT_RULES[node.op](node, node.graph.lift(g)), strict=True):
                 add(x, part)
-    return [found.get(x.index, 0) for x in variables]
+    return [gradients.get(x.index, 0) for x in variables]
 
 
 def pullback(program: Program) -> Program:

@@ -21,7 +21,7 @@ Operand: TypeAlias = "Expr | float"
 
 LEAVES = ("constant", "parameter", "input")
 
-OF_NUMPY = {
+OPERATION_OF_UFUNC = {
     "add": "add",
     "subtract": "sub",
     "multiply": "mul",
@@ -36,7 +36,7 @@ OF_NUMPY = {
 """The operation of each supported NumPy function."""
 
 
-def _of_one(op: str) -> Callable[[Expr], Expr]:
+def _unary(op: str) -> Callable[[Expr], Expr]:
     """Return the method that makes a node of one operand."""
 
     def method(self: Expr) -> Expr:
@@ -45,7 +45,7 @@ def _of_one(op: str) -> Callable[[Expr], Expr]:
     return method
 
 
-def _both_ways(op: str) -> tuple[Callable[[Expr, Operand], Expr], Callable[[Expr, Operand], Expr]]:
+def _binary(op: str) -> tuple[Callable[[Expr, Operand], Expr], Callable[[Expr, Operand], Expr]]:
     """Return the methods that make a node of two operands, as the left and as the right operand."""
 
     def left(self: Expr, other: Operand) -> Expr:
@@ -81,7 +81,7 @@ class Expr:
         return self.key if self.op == "constant" and isinstance(self.key, float) else None
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a traced expression has no truth value: what is traced must not branch on a scalar")
+        raise TypeError("a traced expression has no truth value: traced code must not branch on a scalar")
 
     def __eq__(self, other: object) -> bool:
         """Return True for the same node; raise a TypeError for a number."""
@@ -105,7 +105,7 @@ class Expr:
         """Apply a NumPy function entry by entry, as to arrays of objects."""
         if method != "__call__":
             return NotImplemented
-        op, graph = OF_NUMPY.get(ufunc.__name__), self.graph
+        op, graph = OPERATION_OF_UFUNC.get(ufunc.__name__), self.graph
         if op is None:
             return ufunc(*(np.asarray(x, dtype=object) for x in inputs), **options)
 
@@ -117,19 +117,19 @@ class Expr:
         entrywise = np.frompyfunc(apply, ufunc.nin, 1)
         return entrywise(*(np.asarray(x, dtype=object) for x in inputs), **options)
 
-    __add__, __radd__ = _both_ways("add")
-    __sub__, __rsub__ = _both_ways("sub")
-    __mul__, __rmul__ = _both_ways("mul")
-    __truediv__, __rtruediv__ = _both_ways("div")
-    minimum = _both_ways("min")[0]
-    maximum = _both_ways("max")[0]
-    __neg__ = _of_one("neg")
-    __abs__ = _of_one("abs")
-    sqrt = _of_one("sqrt")
-    sin = _of_one("sin")
-    cos = _of_one("cos")
-    sign = _of_one("sign")
-    tanh = _of_one("tanh")
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("sub")
+    __mul__, __rmul__ = _binary("mul")
+    __truediv__, __rtruediv__ = _binary("div")
+    minimum = _binary("min")[0]
+    maximum = _binary("max")[0]
+    __neg__ = _unary("neg")
+    __abs__ = _unary("abs")
+    sqrt = _unary("sqrt")
+    sin = _unary("sin")
+    cos = _unary("cos")
+    sign = _unary("sign")
+    tanh = _unary("tanh")
 
     def __pow__(self, exponent: float) -> Expr:
         """Return an integer power, by products."""
@@ -158,7 +158,7 @@ class Comparison:
         self.margin = margin
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a traced comparison has no truth value: what is traced must not branch on a scalar")
+        raise TypeError("a traced comparison has no truth value: traced code must not branch on a scalar")
 
     def __and__(self, other: Comparison) -> Comparison:
         return Comparison(self.margin.minimum(other.margin)) if isinstance(other, Comparison) else NotImplemented
@@ -198,7 +198,7 @@ class Graph:
         return x
 
     def leaf(self, op: str, key: str | float) -> Expr:
-        # 0.0 and -0.0 are one dictionary key but two numbers; the sign of a constant zero is not kept
+        # 0.0 and -0.0 are equal keys of a dictionary, so a constant zero may lose its sign
         return self._intern(op, (), key)
 
     def operation(self, op: str, *args: Expr) -> Expr:
@@ -212,10 +212,10 @@ class Graph:
 
     def _intern(self, op: str, args: tuple[Expr, ...], key: str | float | None) -> Expr:
         identity = (op, key, *(a.index for a in args))
-        found = self._nodes.get(identity)
-        if found is None:
-            found = self._nodes[identity] = Expr(self, op, args, key, len(self._nodes))
-        return found
+        node = self._nodes.get(identity)
+        if node is None:
+            node = self._nodes[identity] = Expr(self, op, args, key, len(self._nodes))
+        return node
 
 
 def schedule(outputs: Iterable[Operand]) -> list[Expr]:

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from armwright.graph.expression import Expr, Operand, schedule
 
 
-@dataclass(frozen=True, repr=False)  # an expression written out is longer than anybody reads
+@dataclass(frozen=True, repr=False)  # the text of an expression graph is unreadably long
 class Program:
     """Named `arguments`, such as q = (q1, ..., qn), and `outputs` that fill an array of the given shape.
 
     `units` are slices of arguments that are unit vectors: argument, first and last entry. With `equations`, the outputs
     are the matrices of linear systems, and the results are the solutions. With an `integration`, the outputs are rates
-    or derivatives at one stage, and the results are those after some steps.
+    or derivatives at one stage, and the results are those at the end of the steps.
     """
 
     arguments: tuple[tuple[str, tuple[Expr, ...]], ...]
@@ -48,7 +48,7 @@ class Program:
         return {x.index: (a, k) for a, (_, inputs) in enumerate(self.arguments) for k, x in enumerate(inputs)}
 
     def digest(self) -> str:
-        """Return a name for exactly this computation."""
+        """Return a digest of the computation."""
         places, numbers = self.places(), {}
         sha = hashlib.sha256(repr((self.sizes, self.shape)).encode())
         for number, node in enumerate(self.nodes):
@@ -87,7 +87,7 @@ class Integration:
         return range(2, len(program.arguments) - 1)
 
     def digest(self) -> str:
-        """Return a name for exactly this integration."""
+        """Return a digest of the integration."""
         return f"{type(self).__name__}|{self.a}|{self.b}|{self.unit_vectors}"
 
 
@@ -97,7 +97,7 @@ class FinalState(Integration):
 
 @dataclass(frozen=True)
 class _WithRates(Integration):
-    """An integration whose program computes something else than the rates."""
+    """An integration whose program does not compute the rates."""
 
     rates: Program
 
@@ -111,14 +111,14 @@ class _WithRates(Integration):
 class FinalStateJacobian(_WithRates):
     """The derivatives of the final state by positions, velocities and torques.
 
-    The outputs of the program are those of the accelerations, row by row.
+    The outputs of the program are the derivatives of the accelerations, row by row.
     """
 
 
 class FinalStateGradient(_WithRates):
-    """The gradient by every argument, from one by the final state, which is the argument before the last.
+    """The gradient by every argument; the argument before the last is the gradient by the final state.
 
-    The outputs of the program are the gradient by every argument before it, from one by the rates.
+    The outputs of the program are the gradient by the earlier arguments, given the gradient by the rates.
     """
 
     def constants(self, program: Program) -> range:
@@ -160,9 +160,9 @@ class Equations(NamedTuple):
 
     @property
     def below(self) -> dict[int, list[int]]:
-        """The rows in which each column of L has entries; the last unknown first in both."""
-        found: dict[int, list[int]] = {j: [] for j in reversed(list(self.rows))}
-        for j in found:
+        """The rows with entries in each column of L; columns and rows start with the last unknown."""
+        rows_below: dict[int, list[int]] = {j: [] for j in reversed(list(self.rows))}
+        for j in rows_below:
             for k in self.rows[j]:
-                found[k].append(j)
-        return found
+                rows_below[k].append(j)
+        return rows_below

@@ -23,7 +23,7 @@ def replay(outputs: Iterable[Operand], leaf: Callable[[Expr], Any], apply: Calla
     return [known[x.index] if isinstance(x, Expr) else x for x in outputs]
 
 
-def replaced(outputs: Iterable[Operand], replacements: Mapping[Expr, Operand]) -> list[Operand]:
+def substituted(outputs: Iterable[Operand], replacements: Mapping[Expr, Operand]) -> list[Operand]:
     """Return the outputs with some nodes replaced by expressions of the same graph."""
     outputs = list(outputs)
     known = {node.index: node.graph.lift(value) for node, value in replacements.items()}

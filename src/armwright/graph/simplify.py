@@ -158,33 +158,33 @@ def factored(op: str) -> Simplification:
     return rule
 
 
-def _turned(term: Expr) -> list[tuple[Expr | None, Expr, Expr]]:
-    """Return every reading of a product as k u v with u and v a sine or cosine; k is None for 1."""
+def _sine_products(term: Expr) -> list[tuple[Expr | None, Expr, Expr]]:
+    """Return every factorisation of a product as k u v with u and v a sine or cosine; k is None for 1."""
     if term.op != "mul":
         return []
-    found: list[tuple[Expr | None, Expr, Expr]] = []
+    products: list[tuple[Expr | None, Expr, Expr]] = []
     for u, rest in (term.args, term.args[::-1]):
         if u.op not in ("sin", "cos"):
             continue
         if rest.op in ("sin", "cos"):
-            found.append((None, u, rest))
+            products.append((None, u, rest))
         elif rest.op == "mul":
-            found += [(k, u, v) for k, v in (rest.args, rest.args[::-1]) if v.op in ("sin", "cos")]
-    return found
+            products += [(k, u, v) for k, v in (rest.args, rest.args[::-1]) if v.op in ("sin", "cos")]
+    return products
 
 
 def angles(op: str) -> Simplification:
-    """k sin a cos b + k cos a sin b = k sin(a + b), and its three sisters: the angles of parallel joints add up."""
+    """k sin a cos b + k cos a sin b = k sin(a + b), and the other addition theorems: parallel angles add up."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
-        for k, u, v in _turned(x):
-            for m, w, z in _turned(y):
+        for k, u, v in _sine_products(x):
+            for m, w, z in _sine_products(y):
                 if k is not m:
                     continue
                 a, b = u.args[0], v.args[0]
                 if a is b or w.args[0] is not a or z.args[0] is not b or w.op == u.op or z.op == v.op:
                     continue
-                merged = _merged(op, u.op, v.op, a, b)
+                merged = _merged_sine(op, u.op, v.op, a, b)
                 if merged is not None:
                     return merged if k is None else k * merged
         return None
@@ -192,7 +192,7 @@ def angles(op: str) -> Simplification:
     return rule
 
 
-def _merged(op: str, of_a: str, of_b: str, a: Expr, b: Expr) -> Expr | None:
+def _merged_sine(op: str, of_a: str, of_b: str, a: Expr, b: Expr) -> Expr | None:
     """Return u(a) v(b) +- u'(a) v'(b), where sine and cosine are exchanged in the second product."""
     if of_a == of_b == "cos":
         return (a - b).cos() if op == "add" else (a + b).cos()

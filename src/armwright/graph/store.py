@@ -22,17 +22,17 @@ def packed(program: Program) -> dict[str, Any]:
                 [node.op, node.key] if node.op in LEAVES else [node.op, *(numbers[a.index] for a in node.args)]
             )
 
-    def place(x: Operand) -> Any:
+    def reference(x: Operand) -> Any:
         return numbers[x.index] if isinstance(x, Expr) else [x]
 
-    left = program.equations
+    equations = program.equations
     return {
         "arguments": [[name, [x.key for x in inputs]] for name, inputs in program.arguments],
         "nodes": nodes,
-        "outputs": [place(x) for x in program.outputs],
+        "outputs": [reference(x) for x in program.outputs],
         "shape": program.shape,
         "units": program.units,
-        "equations": left and {**left._asdict(), "rows": list(left.rows.items())},
+        "equations": equations and {**equations._asdict(), "rows": list(equations.rows.items())},
     }
 
 
@@ -40,12 +40,12 @@ def unpacked(content: dict[str, Any]) -> Program:
     """Return a packed program, in a new graph."""
     graph = Graph()
     arguments = tuple((name, tuple(map(graph.input, keys))) for name, keys in content["arguments"])
-    found = [x for _, inputs in arguments for x in inputs]
+    nodes = [x for _, inputs in arguments for x in inputs]
     for op, *rest in content["nodes"]:
-        found.append(graph.leaf(op, *rest) if op in LEAVES else graph.node(op, *(found[k] for k in rest)))
-    outputs = tuple(found[x] if isinstance(x, int) else x[0] for x in content["outputs"])
-    left, units = content["equations"], tuple(map(tuple, content["units"]))
-    return Program(arguments, outputs, tuple(content["shape"]), units, left and _equations(**left))
+        nodes.append(graph.leaf(op, *rest) if op in LEAVES else graph.node(op, *(nodes[k] for k in rest)))
+    outputs = tuple(nodes[x] if isinstance(x, int) else x[0] for x in content["outputs"])
+    equations, units = content["equations"], tuple(map(tuple, content["units"]))
+    return Program(arguments, outputs, tuple(content["shape"]), units, equations and _equations(**equations))
 
 
 def _equations(n: int, matrices: int, rows: list[Any], blocks: list[Any]) -> Equations:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar, cos, elementary, sin, total
 from armwright.errors import InputError
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 from armwright.integrate import march
@@ -160,7 +160,7 @@ def increment(program: Program, orders: Orders) -> Program:
     series = coefficients(program, time, inputs, max(map(len, each)), numbers)
     outputs = tuple(_polynomial(_weighted(x[1:], row), h) for x, row in zip(series, each, strict=True))
     arguments = (("t", (time, h)), *program.arguments[1:])
-    return written_out(replace(program, arguments=arguments, outputs=outputs, shape=(len(outputs),)))
+    return expand_sines(replace(program, arguments=arguments, outputs=outputs, shape=(len(outputs),)))
 
 
 def solve_jets(

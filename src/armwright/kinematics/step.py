@@ -30,7 +30,7 @@ from armwright.formulations.parts.coordinates import placed, positions, tangent,
 from armwright.formulations.parts.linear import cholesky
 from armwright.formulations.parts.types import Coordinates
 from armwright.formulations.quantities.kinematics import link_frames, tip_columns, tool_frame
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.expression import Expr, Graph
 from armwright.graph.program import Program
 from armwright.mechanism import Mechanism, Pose, position_entry
@@ -245,7 +245,7 @@ def trace_step(mechanism: Mechanism, task: Task) -> Program:
     q = tuple(graph.input(f"q{i + 1}") for i in range(mechanism.position_count))
     goal = tuple(graph.input(f"goal{k}") for k in range(12 * task.targets + 1))
     values = newton_step(mechanism, task, q, goal)
-    return written_out(Program((("q", q), ("goal", goal)), tuple(values), (len(values),)))
+    return expand_sines(Program((("q", q), ("goal", goal)), tuple(values), (len(values),)))
 
 
 def compile_step(mechanism: Mechanism, task: Task, target: str = "cpu") -> StepFunction:

@@ -21,7 +21,7 @@ from armwright.backends.interface import Kernel, backend
 from armwright.errors import ArmwrightError, InputError
 from armwright.formulations.problem import ARGUMENT_MEANINGS, problem_of
 from armwright.function import compile as compile_function
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.differentiate import pullback
 from armwright.graph.expression import Operand
 from armwright.graph.program import Program
@@ -166,7 +166,7 @@ class DynamicsFunction:
     @cached_property
     def _back(self) -> Kernel:
         self._check_straight("gradients are compiled")
-        program = written_out(cheapest(TraceRequest(self.problem, self.robot)).program)
+        program = expand_sines(cheapest(TraceRequest(self.problem, self.robot)).program)
         return backend(self.target).kernel(_along_units(pullback(program)), self.dtype.name)
 
 

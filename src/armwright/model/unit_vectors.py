@@ -9,7 +9,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.arrays import package
 from armwright.errors import InputError
-from armwright.formulations.parts.coordinates import NOT_UNIT
+from armwright.formulations.parts.coordinates import MAX_UNIT_ERROR
 from armwright.mechanism import Ball
 from armwright.model.description import Description
 
@@ -32,13 +32,13 @@ def have_unit_length(robot: Description, q: Array) -> Array:
 def _lengths(q: Array, ball: Ball) -> tuple[Array, Array]:
     """Return the lengths of the unit vectors of a joint, and which of them are wrong."""
     lengths: Array = np.linalg.norm(q[..., ball.unit_vector].astype(float, copy=False), axis=-1)
-    return lengths, ~(np.abs(lengths * lengths - 1) <= NOT_UNIT)
+    return lengths, ~(np.abs(lengths * lengths - 1) <= MAX_UNIT_ERROR)
 
 
 def unit_length_error(robot: Description, name: str, q: Array) -> str:
     """Return a message on the first unit vector in positions (..., nq) without unit length, or an empty text.
 
-    Its square may differ from one by `NOT_UNIT`; a larger difference is not due to rounding.
+    Its square may differ from one by `MAX_UNIT_ERROR`; a larger difference is not due to rounding.
     """
     for ball in robot.balls:
         lengths, wrong = _lengths(q, ball)
@@ -50,7 +50,7 @@ def unit_length_error(robot: Description, name: str, q: Array) -> str:
             start, stop = ball.unit_vector.start, ball.unit_vector.stop
             return (
                 f"{which}: the {what} of {joint}, entries {start} to {stop - 1} of q, has "
-                f"the length {float(lengths[first]):.9g}; expected 1 to within {NOT_UNIT / 2:g}: divide it by its "
-                "length, or give robot.unit(q)"
+                f"the length {float(lengths[first]):.9g}; expected 1 to within {MAX_UNIT_ERROR / 2:g}: divide it by "
+                "its length, or give robot.unit(q)"
             )
     return ""

@@ -20,11 +20,11 @@ from armwright.errors import InputError
 from armwright.formulations import find_formulation
 from armwright.formulations.parts.coordinates import placed, tangent
 from armwright.formulations.parts.rotors_and_friction import friction
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.differentiate import derivatives
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
-from armwright.graph.replay import replaced
+from armwright.graph.replay import substituted
 from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
 from armwright.model.robot_parameters import mechanism_with
@@ -79,14 +79,14 @@ class MotionEquations:
         opened = (("p", self.parameters),) if self.parameters else ()
         start = (("t", (self.at.t,)), ("y", self._state(self.at)))
         end = (("end_t", (self.end.t,)), ("end_y", self._state(self.end, "end_")))
-        return written_out(Program((*start, *opened, *end), outputs, (len(outputs),)))
+        return expand_sines(Program((*start, *opened, *end), outputs, (len(outputs),)))
 
     def program(self, *outputs: Operand) -> Program:
         """A program of time, state and open parameters."""
         y = self._state(self.at)
         opened = (("p", self.parameters),) if self.parameters else ()
         units = tuple((1, begin, end - 1) for begin, end in self.layout.unit_vectors)
-        return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
+        return expand_sines(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
 
 
 def equations_of_motion(record: MotionRecord) -> MotionEquations:
@@ -109,7 +109,7 @@ def equations_of_motion(record: MotionRecord) -> MotionEquations:
     if not is_built_in(law):
         _check_repeated(law, graph, [*torques, *drag], [x for part in shared_of(law, at) for x in part])
     total = [a + b for a, b in zip(torques, drag, strict=True)]
-    accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
+    accelerations = substituted(program.outputs, dict(zip(tau, total, strict=True)))
     mechanism = mechanism_with(robot, values) if values else robot.mechanism()
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, ReferenceInputs):
@@ -199,7 +199,7 @@ def derivative(motion: MotionEquations, loop_limits: bool = True) -> Program:
         rest += impulse_rates(mechanism, q, qd, force, lambda: find_formulation("mass_matrix")(mechanism, list(q)))
     lengths = unit_length_replacements(q, motion.layout.unit_vectors)
     unit = [lengths.get(x, x) for x in q]
-    return motion.program(*position_rates(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
+    return motion.program(*position_rates(mechanism, q, unit, qd), *(substituted(rest, lengths) if lengths else rest))
 
 
 def state_jacobian(program: Program) -> Program:

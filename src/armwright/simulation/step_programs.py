@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from armwright.graph.angles import written_out
+from armwright.graph.angles import expand_sines
 from armwright.graph.differentiate import pullback
 from armwright.graph.program import FinalState, FinalStateGradient, FinalStateJacobian, Integration, Program
-from armwright.graph.replay import replaced
+from armwright.graph.replay import substituted
 from armwright.integrate.tableaus import Steps
 from armwright.model.description import Description
 from armwright.simulation.motion_programs import position_rates, unit_length_replacements
@@ -23,7 +23,7 @@ def step_program(robot: Description, method: Steps, vary: tuple[str, ...] = ()) 
     lengths = unit_length_replacements(q, unit_vectors)
     unit = [lengths.get(x, x) for x in q]
     moving = position_rates(robot.mechanism(), q, unit, qd)
-    rates = written_out(replace(program, outputs=(*moving, *replaced(program.outputs, lengths))))
+    rates = expand_sines(replace(program, outputs=(*moving, *substituted(program.outputs, lengths))))
     plan = tuple(qd[0].graph.input(f"plan{k}") for k in range(2))
     s = method.stages
     return replace(
@@ -56,7 +56,7 @@ def step_derivatives_program(
     If `looped`, the program leaves the equations of the accelerations to the caller.
     """
     method = _integration(program)
-    slopes = written_out(cheapest(TraceRequest("forward_dynamics_derivatives", robot, (), vary, looped)).program)
+    slopes = expand_sines(cheapest(TraceRequest("forward_dynamics_derivatives", robot, (), vary, looped)).program)
     graph, n = slopes.arguments[0][1][0].graph, robot.n
     plan = tuple(graph.input(f"plan{k}") for k in range(2))
     integration = FinalStateJacobian(method.a, method.b, method.unit_vectors, method.rates_of(program))

@@ -1,7 +1,7 @@
 """Chain loops: the steps of two O(n) formulations, traced once for any joint, and the tables of a robot.
 
-Inverse dynamics is the Cartesian-tensor formulation, forward dynamics the articulated-body one. A sweep records little
-for later ones, which recompute the rest: on a GPU memory traffic dominates the time.
+Inverse dynamics uses the Cartesian-tensor formulation, forward dynamics the articulated-body one. A sweep records
+little for later sweeps, which recompute the rest, because memory traffic dominates the time on a GPU.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Values = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
-class LongMechanism:
+class ChainProblem:
     """The sweeps of a problem, and the function from a robot to its tables."""
 
     tables: Callable[[Description, str], ChainTables]
@@ -102,10 +102,10 @@ def _vectors(entries: tuple[Expr, ...]) -> list[Vector]:
 def _inverse_tables(robot: Description, dtype: str) -> ChainTables:
     mechanism = regrouped(robot.mechanism(), euler=True)
     bodies = [(body.M, *body.u, *body.K) for body in augmented(mechanism, [0.0] * mechanism.n)]
-    return _tables(robot, mechanism, bodies, [*_moving(base_motion(mechanism)), *[0.0] * 6], dtype)
+    return _tables(robot, mechanism, bodies, [*_motion_entries(base_motion(mechanism)), *[0.0] * 6], dtype)
 
 
-def _moving(m: TensorMotion) -> list[Scalar]:
+def _motion_entries(m: TensorMotion) -> list[Scalar]:
     return [*m.w, *m.wd, *(x for row in m.Omega for x in row), *m.sdd]
 
 
@@ -136,7 +136,7 @@ def _load(kind: str, loaded: bool) -> Program:
     m = link.motion
     eta = link.eta + m.sdd * body[0] if joint.prismatic else link.eta
     actuator = joint.armature * qdd + single_joint_friction(joint, qd)
-    return step.program(*_moving(m), m.R.ct, m.R.st, *eta, *link.mu, actuator)
+    return step.program(*_motion_entries(m), m.R.ct, m.R.st, *eta, *link.mu, actuator)
 
 
 def _force(kind: str) -> Program:
@@ -146,11 +146,11 @@ def _force(kind: str) -> Program:
     joint, body = step.joint()
     (q,) = step.take("q", 1)
     ct, st, *vectors, actuator = step.take("record", 9)
-    own_eta, own_mu = _vectors(tuple(vectors))
+    link_eta, link_mu = _vectors(tuple(vectors))
     R = Rotation(joint.ca, joint.sa, ct, st)
     motion = TensorMotion(R, joint.offset(q), ZERO, ZERO, Matrix(ZERO, ZERO, ZERO), ZERO)
-    handed, tau = force_step(CarriedWrench(eta, mu), joint, _body(body), LoadedLink(motion, own_eta, own_mu))
-    return step.program(*handed.eta, *handed.mu, tau + actuator)
+    inner, tau = force_step(CarriedWrench(eta, mu), joint, _body(body), LoadedLink(motion, link_eta, link_mu))
+    return step.program(*inner.eta, *inner.mu, tau + actuator)
 
 
 # Forward dynamics: outward with the velocity, inward with the articulated inertia, outward with the acceleration
@@ -195,8 +195,8 @@ def _velocity(kind: str) -> Program:
     return step.program(*m.w, m.X.R.ct, m.X.R.st, *m.w, *m.zeta)
 
 
-def _recorded(joint: Joint, q: Scalar, qd: Scalar, record: tuple[Expr, ...]) -> Velocity:
-    """Return the motion of a link from the record of `_velocity`; rotation about z keeps the part across z."""
+def _recorded_velocity(joint: Joint, q: Scalar, qd: Scalar, record: tuple[Expr, ...]) -> Velocity:
+    """Return the motion of a link from the record of `_velocity`; w may include the joint rate, as z x z = 0."""
     ct, st, *rest = record
     w, zeta = _vectors(tuple(rest))
     X = Screw(Rotation(joint.ca, joint.sa, ct, st), joint.a, joint.extension(q))
@@ -210,7 +210,7 @@ def _articulated(kind: str, loaded: bool) -> Program:
     A, B, C, pA = (carry := step.take("carry", 27))[:6], carry[6:15], carry[15:21], carry[21:]
     joint, body = step.joint()
     (q,), (qd,), (tau,), load = (*(step.take(name, 1) for name in ("q", "qd", "x")), step.load(loaded))
-    motion = _recorded(joint, q, qd, step.take("record", 8))
+    motion = _recorded_velocity(joint, q, qd, step.take("record", 8))
     link = MomentLink(body[0], Vector(*body[1:4]), Symmetric(*body[4:]))
     outer = Articulated(Inertia(Symmetric(*A), Matrix(*_vectors(B)), Symmetric(*C)), Pair(*_vectors(pA)))
     inner, solved = articulate_step(outer, joint, link, motion, tau - single_joint_friction(joint, qd), load)
@@ -225,15 +225,15 @@ def _acceleration(kind: str) -> Program:
     v, w = _vectors(step.take("carry", 6))
     joint, _ = step.joint()
     (q,), (qd,) = step.take("q", 1), step.take("qd", 1)
-    motion = _recorded(joint, q, qd, step.take("velocity", 8))
+    motion = _recorded_velocity(joint, q, qd, step.take("velocity", 8))
     *psi, u = step.take("solved", 7)
     solved = EliminatedBody(motion, Pair(*_vectors(tuple(psi))), u)
     a, qdd = accelerate_step((Pair(v, w), 0), joint, solved)
     return step.program(*a.linear, *a.angular, qdd)
 
 
-LONG_MECHANISMS = {
-    "inverse_dynamics": LongMechanism(_inverse_tables, _inverse_steps),
-    "forward_dynamics": LongMechanism(_forward_tables, _forward_steps),
+CHAIN_PROBLEMS = {
+    "inverse_dynamics": ChainProblem(_inverse_tables, _inverse_steps),
+    "forward_dynamics": ChainProblem(_forward_tables, _forward_steps),
 }
 """The problems with chain loops."""

@@ -1,8 +1,8 @@
-"""Linear systems with one matrix and many right-hand sides, left to a loop.
+"""Linear systems with one matrix and many right-hand sides, to be solved in a loop.
 
-Written out for every column, the 54 systems of a quadruped take two thirds of the straight code of its forward
-dynamics' derivatives, and the 114 of a humanoid nearly all of it: more than an instruction cache holds, and slow to
-compile. So the traced program ends with the factors of the matrix and the columns.
+In straight code the 54 systems of a quadruped take two thirds of the derivatives of its forward dynamics, and the 114
+of a humanoid nearly all of them. That exceeds instruction caches and compiles slowly. So the traced program ends with
+the factors of the matrix and the columns.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _blocks(sides: tuple[SquareMatrix, ...], rows: dict[int, tuple[int, ...]]) -
     n = len(rows)
     supports = [frozenset(i for m in sides for i, row in enumerate(m) if not structural(row[j], 0)) for j in range(n)]
     for support, run in groupby(range(n), key=lambda j: supports[j]):
-        those, forward = list(run), set(support)
+        columns, forward = list(run), set(support)
         for j, row in rows.items():
             if forward.intersection(row):
                 forward.add(j)
@@ -46,8 +46,8 @@ def _blocks(sides: tuple[SquareMatrix, ...], rows: dict[int, tuple[int, ...]]) -
         for j in reversed(rows):
             if j in back:
                 back.update(rows[j])
-        ways = [tuple(j for j in rows if j in found) for found in (forward, back)]
-        parts = -(-len(those) // MAX_BLOCK_WIDTH)
+        unknowns = [tuple(j for j in rows if j in found) for found in (forward, back)]
+        parts = -(-len(columns) // MAX_BLOCK_WIDTH)
         for k in range(parts):
-            begin, end = (len(those) * i // parts for i in (k, k + 1))
-            yield ColumnBlock(those[begin], end - begin, *ways)
+            begin, end = (len(columns) * i // parts for i in (k, k + 1))
+            yield ColumnBlock(columns[begin], end - begin, *unknowns)

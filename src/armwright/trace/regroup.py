@@ -32,9 +32,8 @@ def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
     `euler` makes zeros in Euler's tensors instead of the inertia tensors.
     """
     links: list[AnyLink] = list(mechanism.links)
-    kept = mechanism.ball_joints
     for i, inner in reversed(list(enumerate(mechanism.parents))):
-        if inner < 0 or i in kept:
+        if inner < 0 or i in mechanism.ball_joints:
             continue
         joint = mechanism.joints[i]
         links[i], unchanged = split_fixed(joint, links[i], euler)
@@ -47,18 +46,18 @@ def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
 
 def split_fixed(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, CompositeBody]:
     """Return the part of a link that stays, and the part fixed to the link before it, both in this frame."""
-    h, J = _without_dust(link.moment), _without_dust(link.origin_inertia)
+    h, J = _without_rounding(link.moment), _without_rounding(link.origin_inertia)
     if joint.prismatic:
         return MomentLink(link.mass, h, Symmetric(0, 0, 0, 0, 0, 0)), CompositeBody(0, ZERO, J)
-    stays: AnyLink
+    reduced: AnyLink
     if euler:
-        K = _without_dust(J.euler)
+        K = _without_rounding(J.euler)
         moment = K.zz
-        stays = EulerLink(0, Vector(h.x, h.y, 0), Symmetric(K.xx, K.yy, 0, K.xy, K.xz, K.yz))
+        reduced = EulerLink(0, Vector(h.x, h.y, 0), Symmetric(K.xx, K.yy, 0, K.xy, K.xz, K.yz))
     else:
         moment = J.yy
-        stays = MomentLink(0, Vector(h.x, h.y, 0), Symmetric(J.xx - moment, 0, J.zz, J.xy, J.xz, J.yz))
-    return stays, CompositeBody(link.mass, Vector(0, 0, h.z), Symmetric(moment, moment, 0, 0, 0, 0))
+        reduced = MomentLink(0, Vector(h.x, h.y, 0), Symmetric(J.xx - moment, 0, J.zz, J.xy, J.xz, J.yz))
+    return reduced, CompositeBody(link.mass, Vector(0, 0, h.z), Symmetric(moment, moment, 0, 0, 0, 0))
 
 
 def with_body(link: AnyLink, body: CompositeBody) -> MomentLink:
@@ -66,12 +65,12 @@ def with_body(link: AnyLink, body: CompositeBody) -> MomentLink:
     return MomentLink(link.mass + body.m, link.moment + body.h, link.origin_inertia + body.J)
 
 
-def _without_dust(entries: Any) -> Any:
+def _without_rounding(entries: Any) -> Any:
     """Return a numeric vector or tensor with zeros for entries that are rounding; return symbols unchanged."""
     if not is_numeric(entries):
         return entries
-    least = ROUNDING_SHARE * max(map(abs, entries))
-    return type(entries)(*(0 if abs(x) <= least else x for x in entries))
+    threshold = ROUNDING_SHARE * max(map(abs, entries))
+    return type(entries)(*(0 if abs(x) <= threshold else x for x in entries))
 
 
 def is_numeric(numbers: Sequence[Scalar]) -> bool:

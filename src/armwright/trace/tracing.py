@@ -16,7 +16,7 @@ from armwright.mechanism import Joint, Link, Mechanism, Wrench
 from armwright.model.description import Description
 from armwright.model.robot_parameters import mechanism_with, parameter_sizes
 from armwright.trace.outlined_equations import outlined_equations
-from armwright.trace.reframe import meeting, reframed
+from armwright.trace.reframe import reframed, with_common_origin
 from armwright.trace.regroup import regrouped
 from armwright.trace.solvability import check_solvable
 
@@ -96,7 +96,7 @@ class TraceRequest(NamedTuple):
     """A problem of a robot, with the wrenches and robot parameters that are further arguments.
 
     `loads` are "tip_wrench" and "link_wrenches"; `vary` are names of `model.robot_parameters`. With `looped`,
-    formulations leave their linear systems to a loop where they can (`trace.outlined_equations`).
+    linear systems are solved in a loop if the formulation supports it (`trace.outlined_equations`).
     """
 
     problem: str
@@ -106,49 +106,49 @@ class TraceRequest(NamedTuple):
     looped: bool = False
 
 
-def trace(formulation: Formulation, asked: TraceRequest, choice: TraceChoice | None = None) -> Traced:
+def trace(formulation: Formulation, request: TraceRequest, choice: TraceChoice | None = None) -> Traced:
     """Trace a formulation for one robot, with the numbers of the robot folded in."""
-    graph, robot = Graph(), asked.robot
-    check_solvable(problem_of(formulation.problem), robot, asked.vary)
+    graph, robot = Graph(), request.robot
+    check_solvable(problem_of(formulation.problem), robot, request.vary)
     state = inputs(graph, formulation.problem, robot.n, robot.nq)
     arguments = list(zip(problem_of(formulation.problem).arguments, map(tuple, state), strict=True))
-    opened = {
+    parameters = {
         name: tuple(graph.input(f"{name}.{k}") for k in range(size))
-        for name, size in parameter_sizes(robot, asked.vary).items()
+        for name, size in parameter_sizes(robot, request.vary).items()
     }
-    arguments += opened.items()
-    mechanism = mechanism_with(robot, opened) if opened else robot.mechanism()
+    arguments += parameters.items()
+    mechanism = mechanism_with(robot, parameters) if parameters else robot.mechanism()
     if choice is not None and choice.tensor:
-        mechanism = _prepared(mechanism, choice, asked.loads)
+        mechanism = _prepared(mechanism, choice, request.loads)
     wrenches: dict[str, list[Wrench]] = {}
-    for name in asked.loads:
+    for name in request.loads:
         count = 1 if name == "tip_wrench" else len(mechanism.solid)
         entries = [[graph.input(f"{name}{i}.{k}") for k in range(6)] for i in range(count)]
         wrenches[name] = [Wrench(Vector(*e[:3]), Vector(*e[3:])) for e in entries]
         arguments.append((name, tuple(x for entry in entries for x in entry)))
     tip = wrenches["tip_wrench"][0] if "tip_wrench" in wrenches else None
-    unsolved = formulation.unsolved if asked.looped else None
-    called = formulation if unsolved is None else replace(formulation, rigid=unsolved)
+    unsolved = formulation.unsolved if request.looped else None
+    variant = formulation if unsolved is None else replace(formulation, rigid=unsolved)
     try:
-        values = called(mechanism, *state, loads=mechanism.wrenches(tip, wrenches.get("link_wrenches")))
+        values = variant(mechanism, *state, loads=mechanism.wrenches(tip, wrenches.get("link_wrenches")))
     except ZeroDivisionError:
         raise SingularError(
             f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
-            "matrix is singular; armwright.problems(robot) tells links without mass"
+            "matrix is singular; armwright.problems(robot) lists links without mass"
         ) from None
     units = tuple((0, ball.unit_vector.start, ball.unit_vector.stop - 1) for ball in robot.balls)
     if unsolved is not None:
-        outputs, left, shape = outlined_equations(values)
-        return Traced(formulation, Program(tuple(arguments), outputs, shape, units, left))
+        outputs, equations, shape = outlined_equations(values)
+        return Traced(formulation, Program(tuple(arguments), outputs, shape, units, equations))
     return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values), units))
 
 
 def _prepared(mechanism: Mechanism, choice: TraceChoice, loads: tuple[str, ...]) -> Mechanism:
     """Return the mechanism in base parameters, and in the frames of the choice if wrenches allow it."""
     if "link_wrenches" not in loads:
-        mechanism = reframed(mechanism, choice.level, turn="tip_wrench" not in loads)
+        mechanism = reframed(mechanism, choice.level, turn_tool="tip_wrench" not in loads)
     mechanism = regrouped(mechanism, euler=choice.tensor == "euler")
-    return meeting(mechanism) if choice.meet else mechanism
+    return with_common_origin(mechanism) if choice.meet else mechanism
 
 
 def flattened(values: Any) -> Iterable[Operand]:

@@ -13,8 +13,8 @@ from armwright.backends.cuda.kernels.rollout import Motion
 from armwright.backends.interface import Backend
 
 UNROLLED_JOINTS = 32
-"""Joints of the longest chain that is straight code: inverse dynamics of 30 joints has a quarter as much in memory as
-the loop along them, and what has no loop need not be computed operation by operation."""
+"""Joints of the longest chain with straight code. For 30 joints, inverse dynamics then takes a quarter of the memory of
+a loop, and problems without a loop need not be interpreted."""
 
 LOOP_JOINTS = {"forward_dynamics": 22}
 """Joints from which on a loop is faster, as straight code spills too much to memory; docs/gpu.md has both times."""

@@ -24,16 +24,16 @@ from armwright.graph.program import Program
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
-_SMALLEST_SHARE = 512  # states below which another thread costs more than it brings
+MIN_THREAD_STATES = 512  # states below which another thread costs more than it saves
 
 
-Write: TypeAlias = Callable[[VectorType], str]
+IrWriter: TypeAlias = Callable[[VectorType], str]
 
 
 class _Native:
-    """Loaded code; `source` is the LLVM IR that `write` writes."""
+    """Loaded code; `write` returns its LLVM IR."""
 
-    def __init__(self, code: LoadedCode, write: Write, dtype: str) -> None:
+    def __init__(self, code: LoadedCode, write: IrWriter, dtype: str) -> None:
         self.dtype, self.width, self._write = np.dtype(dtype), lanes(dtype).width, write
         self._code, self._run = code, _RUN(code.run)
 
@@ -41,34 +41,34 @@ class _Native:
     def source(self) -> str:
         return self._write(lanes(self.dtype.name))
 
-    def _shared(
-        self, layout: Any, states: int, threads: int, smallest: int = _SMALLEST_SHARE, address: int | None = None
+    def _run_in_threads(
+        self, layout: Any, states: int, threads: int, smallest: int = MIN_THREAD_STATES, address: int | None = None
     ) -> int:
-        """Call run(layout, begin, end) over all states in parallel parts; `address` is that of another function."""
+        """Call run(layout, begin, end), or the function at `address`, for all states in parallel parts."""
         place = self._code.run if address is None else address
         run, width = self._run if address is None else _RUN(address), self.width
         shares = min(threads, max(1, states // smallest))
         if shares == 1:
             return int(run(layout, 0, states))
         team = workers(engine_of)
-        answer = None if team is None else team.share(place, layout, states, shares, width)
-        if answer is None:
+        status = None if team is None else team.share(place, layout, states, shares, width)
+        if status is None:
             step = -(-states // (shares * width)) * width
             parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
             jobs = [python_thread_pool().submit(run, layout, *part) for part in parts[1:]]
             try:
-                answer = max(run(layout, *parts[0]), *(job.result() for job in jobs))
-            finally:  # no thread may write to the arrays after this
+                status = max(run(layout, *parts[0]), *(job.result() for job in jobs))
+            finally:  # no thread may write to the arrays later
                 for job in jobs:
                     job.cancel()
                 wait(jobs)
-        return int(answer)
+        return int(status)
 
 
 class LlvmKernel(_Native):
     """One program as straight code."""
 
-    def __init__(self, code: LoadedCode, write: Write, program: Program, dtype: str) -> None:
+    def __init__(self, code: LoadedCode, write: IrWriter, program: Program, dtype: str) -> None:
         super().__init__(code, write, dtype)
         self.shape = program.shape
         self._layout = ctypes.c_int64 * (3 * (len(program.sizes) + 1))
@@ -83,7 +83,7 @@ class LlvmKernel(_Native):
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         layout = self._layout(*_fields((*arrays, out), self.dtype.itemsize))
-        return not self._shared(layout, len(out), threads)
+        return not self._run_in_threads(layout, len(out), threads)
 
     def series(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         times, size = len(out), len(self._layout())
@@ -91,86 +91,84 @@ class LlvmKernel(_Native):
         fields[:, ::3] += np.multiply.outer(np.arange(times), [x.strides[0] for x in (*arrays, out)])
         layout = np.concatenate([(self._code.run, times, size), fields.ravel()]).astype(np.int64)
         _, address = series_loop(engine_of)
-        smallest = max(self.width, _SMALLEST_SHARE // times)
-        return not self._shared(_place(layout), out.shape[1], threads, smallest, address)
+        smallest = max(self.width, MIN_THREAD_STATES // times)
+        return not self._run_in_threads(_place(layout), out.shape[1], threads, smallest, address)
 
 
 class LlvmLoop(_Native, BasicKernel):
     """Sweeps over the joints of a chain."""
 
-    def __init__(self, code: LoadedCode, write: Write, tables: ChainTables, dtype: str) -> None:
+    def __init__(self, code: LoadedCode, write: IrWriter, tables: ChainTables, dtype: str) -> None:
         super().__init__(code, write, dtype)
         self._tables = [np.ascontiguousarray(x) for x in (tables.parameters, tables.kinds, tables.starts)]
         self.shape = (len(tables.kinds),)
 
-    def single(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        return fallback
-
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         (joints,) = self.shape
         fields = [*_fields((*arrays, out), self.dtype.itemsize), *map(_place, self._tables), joints]
-        answer = self._shared((ctypes.c_int64 * len(fields))(*fields), len(out), threads)
-        if answer > 1:
+        status = self._run_in_threads((ctypes.c_int64 * len(fields))(*fields), len(out), threads)
+        if status > 1:
             raise MemoryError(f"no memory for the states of {joints} joints")
-        return not answer
+        return not status
 
 
 class LlvmRollout(_Native, HostRollout):
     """Motions of many rollouts."""
 
-    def __init__(self, code: LoadedCode, write: Write, entries: int, dtype: str) -> None:
+    def __init__(self, code: LoadedCode, write: IrWriter, entries: int, dtype: str) -> None:
         super().__init__(code, write, dtype)
         self.entries = entries
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         values = [x if isinstance(x, int) else _place(x) for x in (fields[name] for name in ROLLOUT_FIELDS)]
-        self._shared((ctypes.c_int64 * len(values))(*values), rollouts, threads, smallest=self.width)
+        self._run_in_threads((ctypes.c_int64 * len(values))(*values), rollouts, threads, smallest=self.width)
 
 
-def _straight(program: Program, dtype: str) -> LlvmKernel:
+def _kernel(program: Program, dtype: str) -> LlvmKernel:
     def write(t: VectorType) -> str:
         return ir.module(program, t)
 
-    def right(code: LoadedCode) -> bool | None:
-        tried, reference = LlvmKernel(code, write, program, dtype), InterpretedKernel(program, dtype)
+    def check(code: LoadedCode) -> bool | None:
+        compiled, reference = LlvmKernel(code, write, program, dtype), InterpretedKernel(program, dtype)
         last = () if program.integration is None else code_check.TEST_STEPS
-        return code_check.kernel(tried, reference, program.sizes, program.units, last)
+        return code_check.kernel(compiled, reference, program.sizes, program.units, last)
 
-    return LlvmKernel(loaded(program.digest(), dtype, write, right), write, program, dtype)
+    return LlvmKernel(loaded(program.digest(), dtype, write, check), write, program, dtype)
 
 
-def _looped(rolled: ChainLoop, tables: ChainTables, dtype: str) -> LlvmLoop:
+def _chain_loop(loop: ChainLoop, tables: ChainTables, dtype: str) -> LlvmLoop:
     def write(t: VectorType) -> str:
-        return chain_sweep.module(rolled, t)
+        return chain_sweep.module(loop, t)
 
-    def right(code: LoadedCode) -> bool | None:
-        few = code_check.short(tables)
-        sizes = [entries * len(few.kinds) for entries in rolled.inputs.values()]
-        return code_check.kernel(LlvmLoop(code, write, few, dtype), InterpretedLoop(rolled, few, dtype), sizes)
+    def check(code: LoadedCode) -> bool | None:
+        test_tables = code_check.short(tables)
+        sizes = [entries * len(test_tables.kinds) for entries in loop.inputs.values()]
+        reference = InterpretedLoop(loop, test_tables, dtype)
+        return code_check.kernel(LlvmLoop(code, write, test_tables, dtype), reference, sizes)
 
-    return LlvmLoop(loaded(rolled.digest(), dtype, write, right), write, tables, dtype)
+    return LlvmLoop(loaded(loop.digest(), dtype, write, check), write, tables, dtype)
 
 
-def _travelling(
-    program: Program, steps: Steps, layout: Layout, watch: EventProgram | None, gauge: Gauge | None, dtype: str
+def _rollout(
+    program: Program, steps: Steps, layout: Layout, events: EventProgram | None, gauge: Gauge | None, dtype: str
 ) -> LlvmRollout:
     entries = len(program.outputs)
 
     def write(t: VectorType) -> str:
-        return rollout.module(program, steps, layout, t, watch, gauge)
+        return rollout.module(program, steps, layout, t, events, gauge)
 
-    def right(code: LoadedCode) -> bool | None:
-        reference = InterpretedRollout(program, steps, layout, watch, gauge, dtype)
+    def check(code: LoadedCode) -> bool | None:
+        reference = InterpretedRollout(program, steps, layout, events, gauge, dtype)
         gauges = 0 if gauge is None else gauge.totals
-        tried = LlvmRollout(code, write, entries, dtype)
-        return code_check.rollout(tried, reference, program.sizes, layout.unit_vectors, gauges)
+        compiled = LlvmRollout(code, write, entries, dtype)
+        return code_check.rollout(compiled, reference, program.sizes, layout.unit_vectors, gauges)
 
-    beside = [x.digest() if x is not None else "" for x in (watch, gauge)]
-    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.unit_vectors}|{beside}"
-    return LlvmRollout(loaded(digest, dtype, write, right), write, entries, dtype)
+    digests = [x.digest() if x is not None else "" for x in (events, gauge)]
+    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.unit_vectors}|{digests}"
+    return LlvmRollout(loaded(digest, dtype, write, check), write, entries, dtype)
 
 
-BACKEND = Backend(kernel=_straight, loop=_looped, rollout=_travelling)
+BACKEND = Backend(kernel=_kernel, loop=_chain_loop, rollout=_rollout)
 """The backend of this CPU."""
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

@@ -31,39 +31,39 @@ class Batch:
     """The arrays of a `run` by name, each with the text of its numbers per state; the last is the output.
 
     With `rows`, the numbers are known when the code is written, and states that are whole rows are transposed at once.
-    Array `through` always passes through its tile, and bypasses the caches where it can.
+    Array `tiled` always passes through its tile, and bypasses the caches where it can.
     """
 
     sizes: Mapping[str, str]
     lanes: VectorType
     rows: bool = False
-    through: str = ""
+    tiled: str = ""
 
     def fields(self, name: str) -> Iterator[str]:
         """Load the layout of one array into registers."""
         for j, field in enumerate(("address", "state", "entry"), start=3 * list(self.sizes).index(name)):
             yield f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {j}"
             yield f"  %{field}.{name} = load {'ptr' if field == 'address' else 'i64'}, ptr %{field}.{name}.at, align 8"
-        yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else IMPOSSIBLE_STRIDE}"
-        if name == self.through:
-            yield f"  %near.{name} = icmp eq i64 %state.{name}, 1"
+        yield f"  %contiguous.{name} = icmp eq i64 %state.{name}, {1 if name != self.tiled else IMPOSSIBLE_STRIDE}"
+        if name == self.tiled:
+            yield f"  %columns.{name} = icmp eq i64 %state.{name}, 1"
             yield from self._bypasses_caches(name)
         if self.rows:
             yield f"  %rows.{name} = icmp eq i64 %entry.{name}, 1"
 
     def _bypasses_caches(self, name: str) -> Iterator[str]:
-        """Compute %far: true if rows bypass the caches, being many, contiguous and aligned."""
+        """Compute %streamed: true if rows bypass the caches, being many, contiguous and aligned."""
         n, t = self.sizes[name], self.lanes
         yield f"""  %states = sub i64 %end, %begin
   %many.{name} = icmp sgt i64 %states, {MAX_CACHED_BYTES // (t.bytes * int(n))}
-  %behind.{name} = icmp eq i64 %state.{name}, {n if streams(int(n), t) else IMPOSSIBLE_STRIDE}
+  %packed.{name} = icmp eq i64 %state.{name}, {n if streams(int(n), t) else IMPOSSIBLE_STRIDE}
   %place.{name} = ptrtoint ptr %address.{name} to i64
   %first.{name} = and i64 %begin, {t.width - 1}
-  %odd.{name} = and i64 %place.{name}, {STREAM_BYTES - 1}
-  %off.{name} = or i64 %first.{name}, %odd.{name}
-  %even.{name} = icmp eq i64 %off.{name}, 0
-  %large.{name} = and i1 %many.{name}, %behind.{name}
-  %far.{name} = and i1 %large.{name}, %even.{name}"""
+  %misaligned.{name} = and i64 %place.{name}, {STREAM_BYTES - 1}
+  %unaligned.{name} = or i64 %first.{name}, %misaligned.{name}
+  %aligned.{name} = icmp eq i64 %unaligned.{name}, 0
+  %large.{name} = and i1 %many.{name}, %packed.{name}
+  %streamed.{name} = and i1 %large.{name}, %aligned.{name}"""
 
     def over(self, before: str, work: Iterable[str]) -> Iterator[str]:
         """Write the loop from label `before` to label finish around `work`, which ends by jumping to label after.
@@ -81,9 +81,9 @@ chunk:
         for name in self.sizes:
             yield f"""  %shift.{name} = mul i64 %at, %state.{name}
   %here.{name} = getelementptr {t.scalar}, ptr %address.{name}, i64 %shift.{name}
-  %direct.{name} = and i1 %full, %side.{name}"""
+  %direct.{name} = and i1 %full, %contiguous.{name}"""
             if self.rows:
-                yield f"  %turned.{name} = and i1 %full, %rows.{name}"
+                yield f"  %full.rows.{name} = and i1 %full, %rows.{name}"
             yield f"""  %read.{name} = select i1 %direct.{name}, ptr %here.{name}, ptr %tile.{name}
   %step.{name} = select i1 %direct.{name}, i64 %entry.{name}, i64 {t.width}"""
         yield from work
@@ -120,21 +120,21 @@ finish:"""
 
     def _copied(self, name: str, then: str, whole_rows: str, any_layout: str) -> Iterator[str]:
         yield f"  br i1 %direct.{name}, label %{then}, label %copy.{name}\ncopy.{name}:"
-        if name == self.through:
-            yield f"""  %beside.{name} = and i1 %full, %near.{name}
-  br i1 %beside.{name}, label %lay.{name}, label %other.{name}
-lay.{name}:
-  call void @lay(ptr %tile.{name}, i64 {self.sizes[name]}, ptr %here.{name}, i64 %entry.{name})
+        if name == self.tiled:
+            yield f"""  %full.columns.{name} = and i1 %full, %columns.{name}
+  br i1 %full.columns.{name}, label %store.columns.{name}, label %other.{name}
+store.columns.{name}:
+  call void @put_columns(ptr %tile.{name}, i64 {self.sizes[name]}, ptr %here.{name}, i64 %entry.{name})
   br label %{then}
 other.{name}:"""
         if self.rows:
-            yield f"  br i1 %turned.{name}, label %turn.{name}, label %gather.{name}\nturn.{name}:"
-            if name == self.through and streams(int(self.sizes[name]), self.lanes):
-                yield f"""  br i1 %far.{name}, label %stream.{name}, label %keep.{name}
+            yield f"  br i1 %full.rows.{name}, label %transpose.{name}, label %gather.{name}\ntranspose.{name}:"
+            if name == self.tiled and streams(int(self.sizes[name]), self.lanes):
+                yield f"""  br i1 %streamed.{name}, label %stream.{name}, label %cached.{name}
 stream.{name}:
   {whole_rows.replace("@unpack", "@stream")}
   br label %{then}
-keep.{name}:"""
+cached.{name}:"""
             yield f"  {whole_rows}\n  br label %{then}\ngather.{name}:"
         yield f"  {any_layout}\n  br label %{then}"
 
@@ -159,7 +159,7 @@ def tile_size(n: int, t: VectorType) -> int:
 
 def packers(t: VectorType) -> list[str]:
     """Return functions that pack and unpack states in any layout."""
-    return [_pack_any(t), _unpack_any(t), _lay(t)]
+    return [_pack_any(t), _unpack_any(t), _put_columns(t)]
 
 
 MANY_GROUPS = 8
@@ -173,9 +173,9 @@ def streams(n: int, t: VectorType) -> bool:
 
 def row_packers(sizes: Iterable[int], t: VectorType, streamed: int | None = None) -> list[str]:
     """Return functions that pack and unpack rows of these sizes; those of size `streamed` can bypass the caches."""
-    asked = set(sizes)
-    long = {n for n in asked if n >= MANY_GROUPS * t.width}
-    short = (asked - long) | {part for n in long for part in (t.width, n % t.width) if part}
+    all_sizes = set(sizes)
+    long = {n for n in all_sizes if n >= MANY_GROUPS * t.width}
+    short = (all_sizes - long) | {part for n in long for part in (t.width, n % t.width) if part}
     return [
         *(text for n in sorted(short) for text in (_pack_rows(n, t), _unpack_rows(n, t))),
         *(_long_rows(name, n, t) for n in sorted(long) for name in ("pack", "unpack")),
@@ -210,7 +210,7 @@ rest:
 
 
 def _pack_any(t: VectorType) -> str:
-    """Return a function from any layout, or fewer than W states (the last one loop_text), to a tile."""
+    """Return a function from any layout, or fewer than W states (the last one repeated), to a tile."""
     array, tile = _places("%lane", t)
     step = f"""  %short = icmp slt i64 %i, %last
   %lane = select i1 %short, i64 %i, i64 %last
@@ -233,7 +233,7 @@ def _unpack_any(t: VectorType) -> str:
     return _each_number(f"@unpack_any({signature})", "", step, "%count", t)
 
 
-def _lay(t: VectorType) -> str:
+def _put_columns(t: VectorType) -> str:
     """Return a function from a tile to an array whose states are contiguous."""
     step = f"""  %slot = mul i64 %k, {t.width}
   %place = mul i64 %k, %entry
@@ -241,7 +241,7 @@ def _lay(t: VectorType) -> str:
   %to = getelementptr {t.scalar}, ptr %array, i64 %place
   %x = load {t.vector}, ptr %from, align {t.bytes}
   store {t.vector} %x, ptr %to, align {t.bytes}"""
-    return f"""define internal void @lay(ptr noalias %tile, i64 %n, ptr noalias %array, i64 %entry) noinline {{
+    return f"""define internal void @put_columns(ptr noalias %tile, i64 %n, ptr noalias %array, i64 %entry) noinline {{
 start:
   br label %entries
 {loop_text("entries", "%k", "%n", step, "start", "entries", "end")}
@@ -261,7 +261,7 @@ def _places(state: str, t: VectorType) -> tuple[str, str]:
 
 
 def _each_number(function: str, first: str, step: str, states: int | str, t: VectorType) -> str:
-    """Return a function that does `step` for every number %k of every state %i."""
+    """Return a function that repeats `step` for every number %k of every state %i."""
     row = f"""  %base = mul i64 %k, %entry
   %row = mul i64 %k, {t.width}
   br label %states
@@ -320,12 +320,12 @@ def _stream_rows(odd: bool, t: VectorType) -> str:
         if odd and i % 2:
             cuts = [0, *range(1, t.width, piece), t.width]
         for begin, end in pairwise(cuts):
-            part, place, size = _bits(block, row, begin, end), _row(block, i, begin), (end - begin) * t.bytes
+            part, place, size = _lanes_of(block, row, begin, end), _row(block, i, begin), (end - begin) * t.bytes
             block.put(f"store {part}, ptr {place}, align {size}, !nontemporal !1")
     return block.function(f"@stream{t.width}(ptr noalias %tile, ptr noalias %array, i64 %stride) alwaysinline")
 
 
-def _bits(block: Block, row: str, begin: int, end: int) -> str:
+def _lanes_of(block: Block, row: str, begin: int, end: int) -> str:
     """Return some lanes of a vector, one lane as an integer."""
     t, indices = block.lanes, ", ".join(f"i32 {j}" for j in range(begin, end))
     part = block.let(f"shufflevector {t.vector} {row}, {t.vector} poison, <{end - begin} x i32> <{indices}>")
@@ -347,16 +347,16 @@ def _column(block: Block, k: int) -> str:
 
 
 def _groups(n: int, width: int) -> Iterator[tuple[int, str]]:
-    """Columns taken W at a time: where each group starts, and a mask of those that exist."""
+    """Yield the start of each group of W columns, and a mask of those that exist."""
     for start in range(0, n, width):
         yield start, "<" + ", ".join(f"i1 {str(start + j < n).lower()}" for j in range(width)) + ">"
 
 
 def _transposed(block: Block, rows: list[str]) -> list[str]:
-    """W vectors as the rows of a square, turned into its columns by log2(W) rounds of exchanges."""
+    """Return the columns of a square from its rows, W vectors, by log2(W) rounds of exchanges."""
     t, step = block.lanes, 1
     while step < t.width:
-        turned = list(rows)
+        exchanged = list(rows)
         for i in range(t.width):
             if i & step:
                 continue
@@ -364,8 +364,8 @@ def _transposed(block: Block, rows: list[str]) -> list[str]:
             high = [j + step if not j & step else t.width + j for j in range(t.width)]
             for target, mask in ((i, low), (i + step, high)):
                 indices = ", ".join(f"i32 {m}" for m in mask)
-                turned[target] = block.let(
+                exchanged[target] = block.let(
                     f"shufflevector {t.vector} {rows[i]}, {t.vector} {rows[i + step]}, <{t.width} x i32> <{indices}>"
                 )
-        rows, step = turned, 2 * step
+        rows, step = exchanged, 2 * step
     return rows

@@ -10,7 +10,7 @@ from armwright.backends.llvm.block import Block
 from armwright.backends.llvm.hyperbolic import tanh
 from armwright.backends.llvm.trigonometry import sine_cosine
 from armwright.backends.slots import allocate_slots
-from armwright.graph.angles import rounds
+from armwright.graph.angles import SINE_OPERATIONS, angle_rounds
 from armwright.graph.expression import LEAVES, Expr, Operand, schedule
 from armwright.graph.program import Program
 
@@ -31,7 +31,7 @@ def write_body(program: Program, block: Block, name: str, filled: bool = False) 
     pieces = _pieces(program)
     if len(pieces) == 1:
         _write_piece(program, block, _Values(program, block), pieces[0], range(len(program.outputs)), filled)
-        _check_idle(program, block)
+        _check_unused(program, block)
         return block.function(f"@{name}({signature(program)}) noinline")
     return "\n\n".join(_in_pieces(program, block, name, pieces, filled))
 
@@ -55,11 +55,11 @@ def signature(program: Program) -> str:
 
 
 class _Values(dict[int, str]):
-    """Computed values by the index of the node; other nodes are inputs, or kept by an earlier piece."""
+    """Computed values by the index of the node; other nodes are inputs, or stored by an earlier piece."""
 
-    def __init__(self, program: Program, block: Block, kept: Mapping[int, int] | None = None) -> None:
+    def __init__(self, program: Program, block: Block, slots: Mapping[int, int] | None = None) -> None:
         super().__init__()
-        self._places, self._block, self._kept = program.places(), block, kept or {}
+        self._places, self._block, self._slots = program.places(), block, slots or {}
 
     def __missing__(self, index: int) -> str:
         block = self._block
@@ -67,15 +67,15 @@ class _Values(dict[int, str]):
             a, k = self._places[index]
             self[index] = name = block.read(address(block, f"%p{a}", f"%s{a}", k))
         else:
-            self[index] = name = block.load("%kept", self._kept[index], block.lanes.bytes)
+            self[index] = name = block.load("%slots", self._slots[index], block.lanes.bytes)
         return name
 
 
 def _pieces(program: Program) -> list[list[Expr]]:
     """Return all computed nodes in pieces of about equal length; sines and their angles come first."""
-    first = {node.index for angles in rounds(program) for node in schedule(angles)}
+    first = {node.index for angles in angle_rounds(program) for node in schedule(angles)}
     inner = [node for node in program.nodes if node.op not in LEAVES]
-    early = [node for node in inner if node.index in first or node.op in ("sin", "cos")]
+    early = [node for node in inner if node.index in first or node.op in SINE_OPERATIONS]
     known = {node.index for node in early}
     rest = [node for node in inner if node.index not in known]
     count = -(-len(rest) // PIECE_NODES) if len(inner) > MAX_FUNCTION_NODES else 1
@@ -88,7 +88,7 @@ def _write_piece(
 ) -> None:
     """Write some nodes, and the outputs available then."""
     t = block.lanes
-    if any(node.op in ("sin", "cos") for node in piece):
+    if any(node.op in SINE_OPERATIONS for node in piece):
         _write_sines(program, block, values)
     _write(piece, block, values)
     status = block.let(f"load {t.vector}, ptr %status, align 64")
@@ -98,20 +98,20 @@ def _write_piece(
             continue
         place = _slot(block, k) if tiled(program) else address(block, "%po", "%so", k)
         block.put(f"store {t.vector} {number(x, values, block)}, ptr {place}, align {t.bytes}")
-    wanted = (program.outputs[k] for k in outputs)
-    results = dict.fromkeys(number(x, values, block) for x in wanted if not _finite(x))
-    status = _finished(block, status, list(results))
+    chosen = (program.outputs[k] for k in outputs)
+    results = dict.fromkeys(number(x, values, block) for x in chosen if not _finite(x))
+    status = _updated_status(block, status, list(results))
     block.put(f"store {t.vector} {status}, ptr %status, align 64")
 
 
-def _check_idle(program: Program, block: Block) -> None:
+def _check_unused(program: Program, block: Block) -> None:
     """Mark unused inputs that are not finite in the status."""
     used = {node.index for node in program.nodes}
-    idle = [place for index, place in program.places().items() if index not in used]
-    if idle:
+    unused = [place for index, place in program.places().items() if index not in used]
+    if unused:
         t = block.lanes
         status = block.let(f"load {t.vector}, ptr %status, align 64")
-        for a, k in idle:
+        for a, k in unused:
             status = block.fma(block.read(address(block, f"%p{a}", f"%s{a}", k)), t.splat(0.0), status)
         block.put(f"store {t.vector} {status}, ptr %status, align 64")
 
@@ -121,25 +121,25 @@ def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr
     t, allocation = block.lanes, allocate_slots(pieces, lambda node: (x.index for x in node.args))
     home, slots = allocation.home, allocation.slots
     last = len(pieces) - 1
-    when = [home.get(x.index, last) if isinstance(x, Expr) else last for x in program.outputs]
+    piece_of_output = [home.get(x.index, last) if isinstance(x, Expr) else last for x in program.outputs]
     for k, piece in enumerate(pieces):
         part = block.sibling()
         values = _Values(program, part, slots)
-        outputs = [i for i, piece_of in enumerate(when) if piece_of == k]
+        outputs = [i for i, piece_of in enumerate(piece_of_output) if piece_of == k]
         _write_piece(program, part, values, piece, outputs, filled)
         if k == last:
-            _check_idle(program, part)
+            _check_unused(program, part)
         for node in piece:
             if node.index in slots:
-                part.store("%kept", slots[node.index], values[node.index], t.bytes)
-        yield part.function(f"@{name}.{k}({signature(program)}, ptr noalias %kept) noinline")
-    given = ", ".join(arguments(program))
+                part.store("%slots", slots[node.index], values[node.index], t.bytes)
+        yield part.function(f"@{name}.{k}({signature(program)}, ptr noalias %slots) noinline")
+    call_arguments = ", ".join(arguments(program))
     yield "\n".join(
         [
             f"define internal void @{name}({signature(program)}) noinline {{",
-            f"  %kept = alloca [{max(1, allocation.size)} x {t.vector}], align 64",
+            f"  %slots = alloca [{max(1, allocation.size)} x {t.vector}], align 64",
             *(
-                f"  call void @{name}.{k}({given}, ptr %po, i64 %so, ptr %status, ptr %kept)"
+                f"  call void @{name}.{k}({call_arguments}, ptr %po, i64 %so, ptr %status, ptr %slots)"
                 for k in range(len(pieces))
             ),
             "  ret void\n}",
@@ -163,7 +163,7 @@ def _finite(x: Operand) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _finished(block: Block, status: str, results: list[str]) -> str:
+def _updated_status(block: Block, status: str, results: list[str]) -> str:
     """Return the status, nan if a result is not finite; many results go through parallel sums."""
     zero = block.lanes.splat(0.0)
     sums = [status, *([zero] * 3 if len(results) > 16 else [])]
@@ -205,11 +205,11 @@ def _write(nodes: Iterable[Expr], block: Block, values: _Values) -> None:
 
 
 def _write_sines(program: Program, block: Block, values: _Values) -> None:
-    for angles in rounds(program):
+    for angles in angle_rounds(program):
         _write(schedule(angles), block, values)
         pairs = sine_cosine(block, [number(x, values, block) for x in angles])
         for angle, pair in zip(angles, pairs, strict=True):
-            for op, name in zip(("sin", "cos"), pair, strict=True):
+            for op, name in zip(SINE_OPERATIONS, pair, strict=True):
                 values[angle.graph.node(op, angle).index] = name
 
 

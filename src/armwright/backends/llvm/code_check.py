@@ -24,20 +24,20 @@ Units: TypeAlias = Sequence[tuple[int, int, int]]
 
 
 def kernel(
-    tried: Kernel, reference: Kernel, sizes: Iterable[int], units: Units = (), last: Sequence[float] = ()
+    compiled: Kernel, reference: Kernel, sizes: Iterable[int], units: Units = (), last: Sequence[float] = ()
 ) -> bool | None:
     """Return True if two kernels agree for one random state, None if unknown; `last` is the last argument."""
-    arrays = _state(sizes, tried.dtype, units)
+    arrays = _state(sizes, compiled.dtype, units)
     if last:
         arrays[-1][:] = last
-    got, expected = (np.empty((1, math.prod(tried.shape)), tried.dtype) for _ in range(2))
-    tried.run(arrays, got)
+    got, expected = (np.empty((1, math.prod(compiled.shape)), compiled.dtype) for _ in range(2))
+    compiled.run(arrays, got)
     reference.run(arrays, expected)
     return _agree(got, expected)
 
 
 def rollout(
-    tried: Rollout,
+    compiled: Rollout,
     reference: Rollout,
     sizes: Sequence[int],
     unit_vectors: Sequence[tuple[int, int]] = (),
@@ -45,9 +45,9 @@ def rollout(
 ) -> bool | None:
     """Return True if one step of two rollouts ends in the same state and measures."""
     ends = []
-    for travel in (tried, reference):
-        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, unit_vectors, gauges)
-        travel.run(fields, travel.width)
+    for candidate in (compiled, reference):
+        fields = _fields(compiled.entries, sum(sizes[2:]), candidate.width, compiled.dtype, unit_vectors, gauges)
+        candidate.run(fields, candidate.width)
         ends.append(np.concatenate([fields["y"][:, :1], fields["totals"][:, :1]]))
     return _agree(*ends)
 

@@ -1,7 +1,7 @@
 """Programs with an integration: steps of a Runge-Kutta method around rates, and their derivatives.
 
-The `body` of such a program has the usual signature, so batches, layouts, threads and calls of one state need nothing
-more.
+The `body` of such a program has the usual signature, so batches, layouts, threads and calls of one state need no other
+code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from armwright.integrate.tableaus import Steps
 
 
 def integration_body(program: Program, integration: Integration, block: Block) -> str:
-    """Return the text of `body`, which calls `rates`, and `others` for derivatives."""
+    """Return the text of `body`, which calls `rates` and `derivatives`."""
     body = _BODIES[type(integration)](program, integration, block.lanes)
     text = body.text()
     block.declared.update(body.block.declared)
@@ -32,7 +32,7 @@ class _Body(Stages):
         steps = Steps(integration.a, integration.b, c=(0.0,) * len(integration.b))
         super().__init__(t, steps, sum(self.sizes[:2]), integration.unit_vectors)
         self.signature = signature(program)
-        self.held = [arguments(program)[k] for k in integration.constants(program)]
+        self.constants = [arguments(program)[k] for k in integration.constants(program)]
         self.results = program.results
 
     def text(self) -> str:
@@ -81,13 +81,13 @@ class _Body(Stages):
         """Return the arguments of a call: positions and velocities in memory, and the constants."""
         w, nq = self.t.width, self.sizes[0]
         velocities = self.let(f"getelementptr {self.t.vector}, ptr {source}, i64 {nq}")
-        return ", ".join([f"ptr {source}, i64 {w}, ptr {velocities}, i64 {w}", *self.held])
+        return ", ".join([f"ptr {source}, i64 {w}, ptr {velocities}, i64 {w}", *self.constants])
 
     def plus(self, index: str, more: int) -> str:
         return self.let(f"add i64 {index}, {more}")
 
     def unless_last(self, number: str, work: Callable[[], None]) -> None:
-        """Do `work` in every step but the last, whose end is not needed."""
+        """Repeat `work` in every step but the last, whose end is not needed."""
         more, done = self.block.fresh("more"), self.block.fresh("no.more")
         self.block.branch(f"icmp slt i64 {self.plus(number, 1)}, %count", more, done)
         self.block.label(more)
@@ -110,19 +110,19 @@ class _GradientBody(_Body):
         s, m = self.steps.stages, self.m
         return {"places": s * m, "seeds": m, "pulled": s * self.results, "sum": self.results}
 
-    returning = False
+    backward_pass = False
     """True on the backward pass, where only unit vectors need the end of the step."""
 
     def derivative(self, stage: int, time: str, source: str) -> None:
         self.each("keep", lambda e: self.store("%places", self.plus(e, stage * self.m), self.load(source, e)))
-        if self.unit_vectors or not self.returning or stage < self.steps.stages - 1:
+        if self.unit_vectors or not self.backward_pass or stage < self.steps.stages - 1:
             super().derivative(stage, time, source)
 
     def work(self) -> None:
         """Integrate forward and keep every state, then go back step by step; `sum` is the gradient so far."""
         m, w = self.m, self.t.width
-        room = self.let(f"mul i64 %count, {m}")
-        self.put(f"%kept = alloca {self.t.vector}, i64 {room}, align 64")
+        numbers = self.let(f"mul i64 %count, {m}")
+        self.put(f"%kept = alloca {self.t.vector}, i64 {numbers}, align 64")
         for e in range(self.results):
             self.store("%sum", e, self.t.splat(0.0))
         mu = len(self.sizes) - 2
@@ -145,11 +145,11 @@ class _GradientBody(_Body):
                 source = self.let(f"getelementptr {self.t.vector}, ptr %places, i64 {i * m}")
                 target = self.let(f"getelementptr {self.t.vector}, ptr %pulled, i64 {i * self.results}")
                 seeds = f"ptr %seeds, i64 {w}"
-                self.put(f"call void @others({self.state(source)}, {seeds}, ptr {target}, i64 {w}, ptr %status)")
+                self.put(f"call void @derivatives({self.state(source)}, {seeds}, ptr {target}, i64 {w}, ptr %status)")
             self.each("gather", self.gather, self.results)
 
         self.loop("step", "%count", forward)
-        self.returning = True
+        self.backward_pass = True
         self.loop("back", "%count", backward)
         self.deliver("%sum", 0, self.results)
 
@@ -192,7 +192,7 @@ class _JacobianBody(_Body):
         super().__init__(program, integration, t)
         self.n = self.sizes[1]
         self.size = 3 * self.n * self.n
-        self.beside = max(d for d in range(1, 9) if 3 * self.n % d == 0)
+        self.columns = max(d for d in range(1, 9) if 3 * self.n % d == 0)
 
     def further(self) -> dict[str, int]:
         """Return the sizes of `dq` and `dv` at a step, `dqi` at a stage, and `rate0` and `rate1` of all stages."""
@@ -229,7 +229,7 @@ class _JacobianBody(_Body):
         else:
             rates()
         w, at = self.t.width, stage * self.size
-        self.put(f"call void @others({self.state(source)}, ptr %slopes, i64 {w}, ptr %status)")
+        self.put(f"call void @derivatives({self.state(source)}, ptr %slopes, i64 {w}, ptr %status)")
         row = self.steps.a[stage]
         self.each("dqi", partial(self.sum, "%dqi", "%dq", "%rate0", row), self.size)
         place = self.let(f"getelementptr {self.t.vector}, ptr %rate0, i64 {at}")
@@ -258,10 +258,10 @@ class _JacobianBody(_Body):
 
     def product(self, dvi: str, target: str) -> None:
         """Compute target = Fq dqi + Fv dvi + [0 0 Fu], a few columns at a time in registers."""
-        n, b, size = self.n, self.beside, self.n * self.n
+        n, b, size = self.n, self.columns, self.n * self.n
 
         def block(row: str, first: str) -> None:
-            """The columns from `first` on of a row."""
+            """Compute the columns of a row from `first` on."""
             name = self.block.fresh("inner")
             factors = self.let(f"mul i64 {row}, {n}")
             self.block.jump_to(f"{name}.in")
@@ -277,8 +277,8 @@ class _JacobianBody(_Body):
             for c in range(b):
                 at = self.plus(column, c)
                 part = self.block.fma(by_q, self.load("%dqi", at), f"%{name}.s{c}")
-                whole = self.block.fma(by_v, self.load(dvi, at), part)
-                self.put(f"%{name}.t{c} = bitcast {self.t.vector} {whole} to {self.t.vector}")
+                sum_ = self.block.fma(by_v, self.load(dvi, at), part)
+                self.put(f"%{name}.t{c} = bitcast {self.t.vector} {sum_} to {self.t.vector}")
             self.put(f"%{name}.next = add i64 %{name}.k, 1")
             self.put(f"%{name}.more = icmp slt i64 %{name}.next, {n}")
             self.put(f"br i1 %{name}.more, label %{name}, label %{name}.out")
@@ -293,7 +293,7 @@ class _JacobianBody(_Body):
         self.loop("held", n, self.direct(target))
 
     def beginning(self, target: str) -> Callable[[str], None]:
-        """Write the product at the first step: a row of [Fq Fv Fu]."""
+        """Return the function that writes a row of the product at the first step, [Fq Fv Fu]."""
         n = self.n
 
         def row(r: str) -> None:
@@ -304,7 +304,7 @@ class _JacobianBody(_Body):
         return row
 
     def direct(self, target: str) -> Callable[[str], None]:
-        """Add the direct derivatives of accelerations by torques."""
+        """Return the function that adds the direct derivatives of accelerations by torques to a row."""
         n = self.n
 
         def row(r: str) -> None:

@@ -2,8 +2,8 @@
 
 One function, `body`, computes a program for W states at once. It reads the k-th input of an argument as the vector at
 pointer + k * stride, and writes outputs likewise. So the same code serves arrays with contiguous states and the small
-tiles into which other layouts are packed. Every state goes through `body`. So results do not depend on the size and
-layout of a batch, on the number of threads or on the place of a state.
+tiles into which other layouts are packed. As `body` computes every state, results do not depend on the size and layout
+of a batch, on the number of threads or on the position of a state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from armwright.graph.program import FinalState, Program
 
 
 def module(program: Program, lanes: VectorType) -> str:
-    """Return the whole module: body, packing, the loop over a batch, the function for one state."""
+    """Return the module: body, packing, the loop over a batch, the function for one state."""
     block = Block(lanes)
     parts = [
         *_bodies(program, block),
@@ -48,7 +48,7 @@ def _bodies(program: Program, block: Block) -> Iterator[str]:
         yield write_body(integration.rates_of(program), block, "rates")
     else:
         yield write_body(integration.rates_of(program), block.sibling(), "rates")
-        yield write_body(integration.stage_program(program), block, "others")
+        yield write_body(integration.stage_program(program), block, "derivatives")
     yield integration_body(program, integration, block)
 
 
@@ -60,7 +60,7 @@ def _run(program: Program, t: VectorType) -> Iterator[str]:
     yield f"  %status = alloca {t.vector}, align 64"
     yield f"  store {t.vector} zeroinitializer, ptr %status, align 64"
     if tiled(program):
-        batch = replace(batch, through="o")
+        batch = replace(batch, tiled="o")
     for name, n in sizes.items():
         room = max(n, len(program.outputs)) if name == "o" else n
         yield f"  %tile.{name} = alloca [{tile_size(room, t)} x {t.scalar}], align 64"

@@ -1,4 +1,4 @@
-"""Machine code for this CPU, kept in memory and on disk.
+"""Machine code for this CPU, in memory and on disk.
 
 The name in the cache is a digest of the program, the CPU and the versions. Code from disk is run once and compared with
 the interpreter before it is used.
@@ -23,7 +23,7 @@ from armwright.backends.llvm.block import VectorType
 from armwright.backends.llvm.compiler import compile_ir, target_machine
 from armwright.backends.llvm.target import target
 from armwright.cache import code_digest, read
-from armwright.cache import write as keep
+from armwright.cache import write as write_cache
 from armwright.errors import CacheWarning
 
 
@@ -75,44 +75,44 @@ if hasattr(os, "register_at_fork"):
 
 
 def loaded(
-    digest: str, dtype: str, write: Callable[[VectorType], str], right: Callable[[LoadedCode], bool | None]
+    digest: str, dtype: str, write: Callable[[VectorType], str], check: Callable[[LoadedCode], bool | None]
 ) -> LoadedCode:
-    """Return code from memory, or from disk if it is right, or else compiled from the text of `write`.
+    """Return code from memory, or from disk if it passes `check`, or else compiled from the text of `write`.
 
-    `right` tells if loaded code computes correct results; new code is not checked.
+    `check` returns True if loaded code computes correct results; new code is not checked.
     """
     here = (target().cpu, target().features, repr(lanes(dtype)))
-    made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *here)
-    name = hashlib.sha256("|".join((*made_for, digest)).encode()).hexdigest()
+    parts = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *here)
+    name = hashlib.sha256("|".join((*parts, digest)).encode()).hexdigest()
     with COMPILE_LOCK:
         code = _LOADED.get(name)
         if code is None:
-            code = _LOADED[name] = _cached_code(name, lambda: write(lanes(dtype)), right)
+            code = _LOADED[name] = _cached_code(name, lambda: write(lanes(dtype)), check)
         return code
 
 
-def _cached_code(name: str, text: Callable[[], str], right: Callable[[LoadedCode], bool | None]) -> LoadedCode:
-    """Return code from disk if its name is among its constants and its first result is right, else compile it.
+def _cached_code(name: str, text: Callable[[], str], check: Callable[[LoadedCode], bool | None]) -> LoadedCode:
+    """Return code from disk if its name is among its constants and its first result is correct, else compile it.
 
-    A result may differ by more than usual rounding, as for a nearly singular robot; then compiling gives the same code.
-    If the first result is not finite, nothing is known, and the code is compiled again without a warning.
+    A correct result may differ by more than rounding, as for a nearly singular robot; then compiling gives the same
+    code. If the first result is not finite, the code is compiled again without a warning.
     """
-    kept = read(name)
-    code = LoadedCode(_linked(kept)) if kept is not None and name.encode() in kept else None
-    verdict = right(code) if code is not None else None
-    if code is not None and verdict:
+    cached = read(name)
+    code = LoadedCode(_linked(cached)) if cached is not None and name.encode() in cached else None
+    correct = check(code) if code is not None else None
+    if code is not None and correct:
         return code
-    made = compile_ir(f'{text()}\n@made_for = constant [{len(name)} x i8] c"{name}"\n')
-    if code is not None and made == kept:
+    compiled = compile_ir(f'{text()}\n@made_for = constant [{len(name)} x i8] c"{name}"\n')
+    if code is not None and compiled == cached:
         return code
-    keep(name, made)
-    if kept is not None and (code is None or verdict is False):
+    write_cache(name, compiled)
+    if cached is not None and (code is None or correct is False):
         warnings.warn(
-            f"the cache file {name} held code that does not compute what it should; it was compiled anew",
+            f"the cache file {name} contains code that computes wrong results; it was compiled again",
             CacheWarning,
             stacklevel=2,
         )
-    return LoadedCode(_linked(made))
+    return LoadedCode(_linked(compiled))
 
 
 def engine_of(text: str) -> Any:

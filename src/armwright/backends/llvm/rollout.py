@@ -3,8 +3,8 @@
 The derivative is a program (t, y, parameters) -> dy, or ((t, length of the step), y, parameters) -> dy for a method of
 one stage. Every lane is one rollout. With an embedded pair each has its step size, rejected steps and time, and waits
 for the others only at records. Steps follow `integrate.control` and end at the times of records, so nothing is
-interpolated. The first `controlled` entries of y count in the error; the others are carried along, such as integrals of
-power. The `unit_vectors` are normalised after every step.
+interpolated. The first `controlled` entries of y count in the error; the others do not, such as integrals of power. The
+`unit_vectors` are normalised after every step.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def module(
     steps: Steps,
     layout: Layout,
     lanes: VectorType,
-    watch: EventProgram | None = None,
+    events: EventProgram | None = None,
     gauge: Gauge | None = None,
 ) -> str:
     """Return the derivative, events, measures, and run(layout, begin, end)."""
     block = Block(lanes)
     bodies = [write_body(program, block, "body")]
-    beside = {
-        "watch": watch.program if watch else None,
+    programs = {
+        "events": events.program if events else None,
         "gauge": gauge.program if gauge and gauge.at_records else None,
         "within": gauge.within if gauge else None,
     }
-    bodies += [write_body(other, block.sibling(), name) for name, other in beside.items() if other is not None]
-    writer = _Writer(lanes, steps, len(program.outputs), layout, program.sizes, watch, gauge)
+    bodies += [write_body(other, block.sibling(), name) for name, other in programs.items() if other is not None]
+    writer = _Writer(lanes, steps, len(program.outputs), layout, program.sizes, events, gauge)
     run = writer.run()
     return "\n\n".join([*bodies, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
 
@@ -67,10 +67,10 @@ class _Writer(GaugeRecording):
         entries: int,
         layout: Layout,
         sizes: Sequence[int],
-        watch: EventProgram | None,
+        events: EventProgram | None,
         gauge: Gauge | None,
     ) -> None:
-        super().__init__(lanes, steps, entries, layout, sizes, watch)
+        super().__init__(lanes, steps, entries, layout, sizes, events)
         self.controlled, self.gauge = layout.controlled, gauge
 
     def run(self) -> str:
@@ -104,11 +104,11 @@ class _Writer(GaugeRecording):
         self.put("ret i32 0")
         return "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:\n" + "\n".join(self.block.lines) + "\n}"
 
-    def unless_stopped(self, go_on: str, otherwise: str) -> None:
+    def unless_stopped(self, following: str, otherwise: str) -> None:
         """Continue at a label, or at another if `stop` is set."""
-        said = self.let("load volatile i64, ptr %stop, align 8")
-        self.block.branch(f"icmp eq i64 {said}, 0", go_on, otherwise)
-        self.block.label(go_on)
+        stop = self.let("load volatile i64, ptr %stop, align 8")
+        self.block.branch(f"icmp eq i64 {stop}, 0", following, otherwise)
+        self.block.label(following)
 
     def derivative(self, stage: int, time: str, source: str) -> None:
         """Compute k[stage] at a time and a state."""
@@ -116,20 +116,20 @@ class _Writer(GaugeRecording):
 
     # from record to record
 
-    def records(self, travel: Callable[[], None]) -> None:
+    def records(self, integrate: Callable[[], None]) -> None:
         """Integrate to the time of each record by `travel`, which ends by jumping to `arrive`, and store it."""
         t = self.t
         self.block.jump_to("begin.records")
         if self.steps.error is not None and self.steps.fsal:
             self.derivative(0, self.block.read("%t.here"), "%now")
-        self.look()
+        self.evaluate_start()
         self.begin_measuring()
         self.block.jump_to("towards.first")
         self.block.jump_to("towards")
         self.put("%r = phi i64 [ 0, %towards.first ], [ %r.next, %reached ]")
         goal = self.block.load_broadcast(self.let(f"getelementptr {t.scalar}, ptr %times, i64 %r"))
         self.put(f"%goal = fadd {t.vector} {goal}, {self.block.read('%start_offset.here')}")
-        travel()
+        integrate()
         self.block.label("arrive")
         self.measure()
         row = self.let("mul i64 %r, %rows")
@@ -152,20 +152,20 @@ class _Writer(GaugeRecording):
         self.block.jump_to("step")
         self.put("%i = phi i64 [ 0, %towards ], [ %i.next, %stepped ]")
         self.unless_stopped("stepping", "halt")
-        now, going = self.after(start, h, "%i"), ""
-        if self.watch:
-            going = self.true("oeq", self.block.read("%stop_reason.here"), "zeroinitializer")
-            self.put(f"br i1 {self.any(going)}, label %moving, label %arrive")
+        now, active = self.after(start, h, "%i"), ""
+        if self.event_program:
+            active = self.true("oeq", self.block.read("%stop_reason.here"), "zeroinitializer")
+            self.put(f"br i1 {self.any(active)}, label %moving, label %arrive")
             self.block.label("moving")
         self.stages(now, h)
         self.project()
         self.put("%i.next = add i64 %i, 1")
-        if self.watch:
-            self.passed(now, h, self.after(start, h, "%i.next"), going)
-            self.measure_step(now, self.load("%instant", "0"), going)
-            self.take(going, "take", "%trial", "%now")
+        if self.event_program:
+            self.detect(now, h, self.after(start, h, "%i.next"), active)
+            self.measure_step(now, self.load("%instant", "0"), active)
+            self.take(active, "take", "%trial", "%now")
             ended = self.true("one", self.block.read("%stop_reason.here"), "zeroinitializer")
-            at = self.select(self.both(going, ended), self.load("%instant", "0"), self.block.read("%t.here"))
+            at = self.select(self.both(active, ended), self.load("%instant", "0"), self.block.read("%t.here"))
             self.write(at, "%t.here")
         else:
             self.measure_step(now, self.after(start, h, "%i.next"))
@@ -181,7 +181,7 @@ class _Writer(GaugeRecording):
         self.put("br label %done")
 
     def after(self, start: str, h: str, count: str) -> str:
-        """Return the time after so many steps."""
+        """Return the time after `count` steps."""
         return self.op("fadd", start, self.op("fmul", h, self.block.broadcast(self.scalar(count))))
 
     def scalar(self, count: str) -> str:
@@ -189,9 +189,9 @@ class _Writer(GaugeRecording):
 
     def arrived(self, time: str) -> None:
         """Store the time of all rollouts that no event has ended."""
-        if self.watch:
-            going = self.true("oeq", self.block.read("%stop_reason.here"), "zeroinitializer")
-            time = self.select(going, time, self.block.read("%t.here"))
+        if self.event_program:
+            active = self.true("oeq", self.block.read("%stop_reason.here"), "zeroinitializer")
+            time = self.select(active, time, self.block.read("%t.here"))
         self.write(time, "%t.here")
 
     def adaptive(self) -> None:
@@ -201,22 +201,23 @@ class _Writer(GaugeRecording):
         self.put("%tries = phi i64 [ 0, %towards ], [ %tries.next, %decided ]")
         self.unless_stopped("look", "done")
         lane = {name: self.block.read(f"%{name}.here") for name in ROLLOUT_SCALARS}
-        left = self.op("fsub", "%goal", lane["t"])
-        active = self.both(self.true("oeq", lane["stop_reason"], zero), self.true("one", left, zero))
+        remaining = self.op("fsub", "%goal", lane["t"])
+        active = self.both(self.true("oeq", lane["stop_reason"], zero), self.true("one", remaining, zero))
         self.put(f"br i1 {self.any(active)}, label %try, label %arrive")
         self.block.label("try")
-        size, way = self.call("fabs", lane["h"]), self.call("fabs", left)
-        arrives, short = self.ahead(size, way)
-        whole = self.select(short, self.op("fmul", left, t.splat(0.5)), self.call("copysign", size, left))
-        end = self.select(arrives, "%goal", self.op("fadd", lane["t"], whole))
-        length = self.select(active, self.op("fsub", end, lane["t"]), t.splat(0.0))  # far from zero, t is coarse
+        size, distance = self.call("fabs", lane["h"]), self.call("fabs", remaining)
+        arrives, cut = self.step_end(size, distance)
+        partial = self.select(cut, self.op("fmul", remaining, t.splat(0.5)), self.call("copysign", size, remaining))
+        end = self.select(arrives, "%goal", self.op("fadd", lane["t"], partial))
+        # the length as rounded: large times are coarse
+        length = self.select(active, self.op("fsub", end, lane["t"]), t.splat(0.0))
         self.stages(lane["t"], length, self.first)
         err = self.error(length)
         accept = self.both(active, self.true("ole", err, t.splat(1.0)))
         reject = self.both(active, self.true("ugt", err, t.splat(1.0)))
         self.project()
-        if self.watch:
-            self.passed(lane["t"], length, end, accept)
+        if self.event_program:
+            self.detect(lane["t"], length, end, accept)
             end = self.load("%instant", "0")
         self.measure_step(lane["t"], end, accept)
         self.take(accept, "take", "%trial", "%now")
@@ -228,15 +229,15 @@ class _Writer(GaugeRecording):
         for name, which in (("accepted", accept), ("rejected", reject)):
             more = self.op("fadd", lane[name], t.splat(1.0))
             self.write(self.select(which, more, lane[name]), f"%{name}.here")
-        remember = self.both(accept, self.opposite(short))
-        kept = self.select(remember, self.call("maxnum", err, t.splat(MIN_PREVIOUS_RATIO)), lane["previous_error"])
-        self.write(kept, "%previous_error.here")
-        held = self.select(reject, t.splat(1.0), self.select(accept, t.splat(0.0), lane["rejected_last"]))
-        self.write(held, "%rejected_last.here")
-        following = self.next_step(lane, err, length, short, accept)
-        signed = self.call("copysign", following, left)
+        remember = self.both(accept, self.negated(cut))
+        previous = self.select(remember, self.call("maxnum", err, t.splat(MIN_PREVIOUS_RATIO)), lane["previous_error"])
+        self.write(previous, "%previous_error.here")
+        rejected = self.select(reject, t.splat(1.0), self.select(accept, t.splat(0.0), lane["rejected_last"]))
+        self.write(rejected, "%rejected_last.here")
+        following = self.next_step(lane, err, length, cut, accept)
+        signed = self.call("copysign", following, remaining)
         self.write(self.select(active, signed, lane["h"]), "%h.here")
-        self.judge(lane, err, following, time, active, reject)
+        self.check_step(lane, err, following, time, active, reject)
         self.block.jump_to("decided")
         self.put("br label %attempt")
 
@@ -264,48 +265,49 @@ class _Writer(GaugeRecording):
         nothing = self.true("oeq", squares, "zeroinitializer")
         return self.select(nothing, t.splat(0.0), self.op("fdiv", squares, root))
 
-    def ahead(self, size: str, way: str) -> tuple[str, str]:
-        """Return if a step ends at the next stop, and if it is below `size` (`integrate.control.next_length`)."""
+    def step_end(self, size: str, distance: str) -> tuple[str, str]:
+        """Return two masks: the step ends at the goal, and it is shorter than `size` (`integrate.control.next_length`)."""
         longest = self.op("fmul", self.options["longest"], self.t.splat(STEP_ROUNDING))
         arrives = self.true(
-            "ole", way, self.call("minnum", self.op("fmul", size, self.t.splat(MAX_STEP_EXTENSION)), longest)
+            "ole", distance, self.call("minnum", self.op("fmul", size, self.t.splat(MAX_STEP_EXTENSION)), longest)
         )
-        near = self.true("olt", way, self.op("fmul", size, self.t.splat(2.0)))
-        under = self.true("olt", way, size)
-        return arrives, self.let(f"select {self.t.mask} {arrives}, {self.t.mask} {under}, {self.t.mask} {near}")
+        halved = self.true("olt", distance, self.op("fmul", size, self.t.splat(2.0)))
+        shorter = self.true("olt", distance, size)
+        return arrives, self.let(f"select {self.t.mask} {arrives}, {self.t.mask} {shorter}, {self.t.mask} {halved}")
 
-    def next_step(self, lane: dict[str, str], err: str, length: str, short: str, accept: str) -> str:
-        """Return the next step from the errors of this one and the one before (`integrate.control.Rule`)."""
+    def next_step(self, lane: dict[str, str], err: str, length: str, cut: str, accept: str) -> str:
+        """Return the next step from the errors of this one and the one before (`integrate.control.StepRule`)."""
         t, option = self.t, self.options
         exponent = self.select(accept, option["alpha"], option["retry"])
         power = self.call("pow", self.call("maxnum", err, t.splat(MIN_ERROR_RATIO)), exponent)
         memory = self.select(accept, self.call("pow", lane["previous_error"], option["beta"]), t.splat(1.0))
-        wanted = self.op("fdiv", self.op("fmul", option["safety"], memory), power)
-        wanted = self.select(self.true("uno", err, "zeroinitializer"), option["shrink"], wanted)
-        most = self.select(self.true("one", lane["rejected_last"], "zeroinitializer"), option["hold"], option["grow"])
-        factor = self.call("minnum", self.call("maxnum", wanted, option["shrink"]), most)
+        ratio = self.op("fdiv", self.op("fmul", option["safety"], memory), power)
+        ratio = self.select(self.true("uno", err, "zeroinitializer"), option["shrink"], ratio)
+        rejected_last = self.true("one", lane["rejected_last"], "zeroinitializer")
+        max_ratio = self.select(rejected_last, option["hold"], option["grow"])
+        factor = self.call("minnum", self.call("maxnum", ratio, option["shrink"]), max_ratio)
         following = self.call("fabs", self.op("fmul", length, factor))
-        # a step cut short tells little about the next length
+        # a shortened step is no reason for a short next step
         size = self.call("fabs", lane["h"])
-        resume = self.both(self.both(short, accept), self.true("ogt", size, following))
+        resume = self.both(self.both(cut, accept), self.true("ogt", size, following))
         return self.call("minnum", self.select(resume, size, following), option["longest"])
 
-    def judge(self, lane: dict[str, str], err: str, following: str, time: str, active: str, reject: str) -> None:
+    def check_step(self, lane: dict[str, str], err: str, following: str, time: str, active: str, reject: str) -> None:
         """Stop a rollout with a reason if its state or step is bad."""
         t = self.t
         rounding = 2.0**-52 if t.double else 2.0**-23
-        far = self.call("maxnum", self.call("fabs", lane["t"]), self.call("fabs", "%goal"))
-        nowhere = self.true("uno", err, "zeroinitializer")
+        time_scale = self.call("maxnum", self.call("fabs", lane["t"]), self.call("fabs", "%goal"))
+        not_finite = self.true("uno", err, "zeroinitializer")
         smallest = self.select(
-            nowhere, t.splat(MIN_STEP_ROUNDINGS_NOT_FINITE * rounding), t.splat(MIN_STEP_ROUNDINGS * rounding)
+            not_finite, t.splat(MIN_STEP_ROUNDINGS_NOT_FINITE * rounding), t.splat(MIN_STEP_ROUNDINGS * rounding)
         )
-        small = self.both(reject, self.true("olt", following, self.op("fmul", far, smallest)))
-        broken = self.both(small, nowhere)
+        small = self.both(reject, self.true("olt", following, self.op("fmul", time_scale, smallest)))
+        stuck = self.both(small, not_finite)
         self.put("%tries.next = add i64 %tries, 1")
         first = self.let(f"insertelement {t.mask} poison, i1 {self.let('icmp sge i64 %tries.next, %limit')}, i32 0")
-        spent = self.let(f"shufflevector {t.mask} {first}, {t.mask} poison, <{t.width} x i32> zeroinitializer")
-        late = self.both(self.both(spent, active), self.true("one", time, "%goal"))
-        state = self.block.read("%stop_reason.here") if self.watch else lane["stop_reason"]
-        for condition, code in ((small, STEP_TOO_SMALL), (broken, NOT_FINITE), (late, TOO_MANY_STEPS)):
+        all_spent = self.let(f"shufflevector {t.mask} {first}, {t.mask} poison, <{t.width} x i32> zeroinitializer")
+        exhausted = self.both(self.both(all_spent, active), self.true("one", time, "%goal"))
+        state = self.block.read("%stop_reason.here") if self.event_program else lane["stop_reason"]
+        for condition, code in ((small, STEP_TOO_SMALL), (stuck, NOT_FINITE), (exhausted, TOO_MANY_STEPS)):
             state = self.select(condition, t.splat(float(code)), state)
         self.write(state, "%stop_reason.here")

@@ -1,6 +1,6 @@
-"""A loop of runs: one call that runs a kernel many times, each run reading the results of the one before.
+"""A series of runs: one call that runs a kernel many times, where each run may read the results of the one before.
 
-Between the steps of a rollout there is then no Python, and threads do not wait for each other: each takes some states
+A rollout then needs no Python between its steps, and its threads do not wait for each other: each takes some states
 through all runs, so that they stay in the cache.
 """
 

@@ -1,4 +1,4 @@
-"""A C function, made by LLVM, for calls with one state: they cost little more than the arithmetic.
+"""A C function, compiled by LLVM, for calls with one state, which cost little more than the arithmetic.
 
 `call` has the signature of a fast built-in function (METH_FASTCALL). If its arguments are plain contiguous
 arrays of the right length and type, it reads them in place, runs `body` and returns a new array. Other arguments, and
@@ -37,7 +37,7 @@ def single_call(program: Program, t: VectorType, fill: bool) -> str:
         block.put(f"{tile} = alloca [{n * t.width} x {t.scalar}], align 64")
     block.put("%type = load ptr, ptr @array_type, align 8")
     block.put("%kind = load ptr, ptr @description, align 8")
-    block.branch(f"icmp eq i64 %given, {len(sizes)}", "check0", "ask")
+    block.branch(f"icmp eq i64 %count, {len(sizes)}", "check0", "fallback")
     for a, n in enumerate(sizes):
         _check_argument(block, a, n, f"check{a + 1}" if a + 1 < len(sizes) else "read")
     block.label("read")
@@ -51,18 +51,18 @@ def single_call(program: Program, t: VectorType, fill: bool) -> str:
     if program.equations is not None:
         block.put("call void @solve(ptr %tileo, ptr %status)")
     status = block.let(f"load {t.scalar}, ptr %status, align 64")
-    block.branch(f"fcmp uno {t.scalar} {status}, {t.number(0.0)}", "ask", "answer")
+    block.branch(f"fcmp uno {t.scalar} {status}, {t.number(0.0)}", "fallback", "answer")
     _return_array(block, program)
     shape = program.shape or (0,)
     return "\n".join(
         [
             *(f"@{name} = global ptr null" for name in ("array_type", "description", "new_array", "vectorcall")),
             f"@shape = internal constant [{len(shape)} x i64] [{', '.join(f'i64 {n}' for n in shape)}]",
-            "define ptr @call(ptr %self, ptr %args, i64 %given) {\nstart:",
+            "define ptr @call(ptr %self, ptr %args, i64 %count) {\nstart:",
             *block.lines,
-            "ask:",
+            "fallback:",
             "  %python = load ptr, ptr @vectorcall, align 8",
-            "  %other = call ptr %python(ptr %self, ptr %args, i64 %given, ptr null)",
+            "  %other = call ptr %python(ptr %self, ptr %args, i64 %count, ptr null)",
             "  ret ptr %other\n}",
         ]
     )
@@ -73,7 +73,7 @@ def _check_argument(block: Block, a: int, n: int, following: str) -> None:
     block.label(f"check{a}")
     place = block.let(f"getelementptr ptr, ptr %args, i64 {a}")
     block.put(f"%arg{a} = load ptr, ptr {place}, align 8")
-    block.branch(f"icmp eq ptr {_field(block, f'%arg{a}', TYPE_FIELD)}, %type", f"inspect{a}", "ask")
+    block.branch(f"icmp eq ptr {_field(block, f'%arg{a}', TYPE_FIELD)}, %type", f"inspect{a}", "fallback")
     block.label(f"inspect{a}")
     kind = _field(block, f"%arg{a}", DTYPE_FIELD)
     rank, flags = (_field(block, f"%arg{a}", field, "i32") for field in (RANK_FIELD, FLAGS_FIELD))
@@ -82,11 +82,11 @@ def _check_argument(block: Block, a: int, n: int, following: str) -> None:
     bits = block.let(f"and i32 {flags}, {PLAIN_FLAGS}")
     plain = block.let(f"icmp eq i32 {bits}, {PLAIN_FLAGS}")
     fits = block.let(f"and i1 {same}, {one_axis}")
-    block.branch(f"and i1 {fits}, {plain}", f"measure{a}", "ask")
+    block.branch(f"and i1 {fits}, {plain}", f"measure{a}", "fallback")
     block.label(f"measure{a}")
     dimensions = _field(block, f"%arg{a}", SHAPE_FIELD)
     length = block.let(f"load i64, ptr {dimensions}, align 8")
-    block.branch(f"icmp eq i64 {length}, {n}", following, "ask")
+    block.branch(f"icmp eq i64 {length}, {n}", following, "fallback")
 
 
 def _copy_argument(block: Block, a: int, n: int) -> None:
@@ -143,7 +143,7 @@ class _Method(ctypes.Structure):
 
 
 def bind(engine: Any, dtype: np.dtype[Any], fallback: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `call` of a loaded engine as a Python function, with `fallback` for what it cannot handle."""
+    """Return `call` of a loaded engine as a Python function, with `fallback` for arguments that it cannot handle."""
     if platform.python_implementation() != "CPython":
         return fallback
     table = _numpy_table()
@@ -158,8 +158,8 @@ def bind(engine: Any, dtype: np.dtype[Any], fallback: Callable[..., Any]) -> Cal
     _METHODS.append(method)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.argtypes, create.restype = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p), ctypes.py_object
-    made: Callable[..., Any] = create(ctypes.addressof(method), fallback, None)
-    return made
+    function: Callable[..., Any] = create(ctypes.addressof(method), fallback, None)
+    return function
 
 
 _METHODS: list[_Method] = []

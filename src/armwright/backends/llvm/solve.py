@@ -1,7 +1,7 @@
-"""Systems of equations that a program leaves, solved in a loop for W states at once.
+"""The linear systems of a program, solved in a loop for W states at once.
 
-Lists of whole numbers say what is coupled to what. For every block of columns and every unknown the columns stay in
-registers while products with what was found before are taken away, first forward through L, then back through L^T.
+Tables of integers list the entries of L. For every block of columns and every unknown, the columns stay in registers
+while products with earlier unknowns are subtracted, first forward through L, then back through L^T.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from armwright.backends.llvm.block import Block
 from armwright.graph.program import Equations
 
 
-def solver(left: Equations, block: Block) -> str:
+def solver(system: Equations, block: Block) -> str:
     """Return `solve(tile, status)`, which replaces the outputs of the program in the tile by the results."""
-    t, n, lower = block.lanes, left.n, left.lower
+    t, n, lower = block.lanes, system.n, system.lower
     tables, calls = list[str](), list[str]()
-    for b, (first, width, forward, back) in enumerate(left.blocks):
-        ways = {
-            "forward": ((j, 0, [(k * n, lower[j, k]) for k in left.rows[j] if k in forward]) for j in forward),
+    for b, (first, width, forward, back) in enumerate(system.blocks):
+        passes = {
+            "forward": ((j, 0, [(k * n, lower[j, k]) for k in system.rows[j] if k in forward]) for j in forward),
             "back": (
-                (j, left.inverse + j, [(k * n, lower[k, j]) for k in left.below[j] if k in back])
+                (j, system.inverse + j, [(k * n, lower[k, j]) for k in system.below[j] if k in back])
                 for j in reversed(back)
             ),
         }
-        tables += [_table(f"{way}{b}", rows, left, block) for way, rows in ways.items()]
+        tables += [_table(f"{name}{b}", rows, system, block) for name, rows in passes.items()]
         lists = f"ptr @forward{b}, i64 {len(forward)}, ptr @back{b}, i64 {len(back)}"
         calls.append(f"  %x{b} = getelementptr {t.scalar}, ptr %tile, i64 {first * t.width}")
         calls.append(f"  call void @solve{width}(ptr %tile, ptr %x{b}, {lists}, ptr %status)")
     return "\n".join(
         [
             *tables,
-            *(_columns(width, left, block.sibling()) for width in sorted({columns.width for columns in left.blocks})),
+            *(_columns(width, system, block.sibling()) for width in sorted({b.width for b in system.blocks})),
             "define internal void @solve(ptr %tile, ptr %status) noinline {",
             *calls,
             "  ret void\n}",
@@ -39,21 +39,23 @@ def solver(left: Equations, block: Block) -> str:
     )
 
 
-def _table(name: str, rows: Iterable[tuple[int, int, Sequence[tuple[int, int]]]], left: Equations, block: Block) -> str:
+def _table(
+    name: str, rows: Iterable[tuple[int, int, Sequence[tuple[int, int]]]], system: Equations, block: Block
+) -> str:
     """Return a table of unknowns: row, pivot, number of entries, and the row and entry of L of each."""
     width = block.lanes.width
     numbers = [
         number
         for j, pivot, entries in rows
-        for number in (j * left.n * width, pivot * width, len(entries), *(x * width for e in entries for x in e))
+        for number in (j * system.n * width, pivot * width, len(entries), *(x * width for e in entries for x in e))
     ]
     return f"@{name} = internal constant [{len(numbers)} x i64] [{', '.join(f'i64 {x}' for x in numbers)}]"
 
 
-def _columns(width: int, left: Equations, block: Block) -> str:
-    """`solve{width}(tile, x, forward, unknowns, back, unknowns, status)`: a few neighbours in every matrix."""
-    t, n = block.lanes, left.n
-    shifts = [(m * n * n + j) * t.width for m in range(left.matrices) for j in range(width)]
+def _columns(width: int, system: Equations, block: Block) -> str:
+    """Return `solve{width}(tile, x, forward, unknowns, back, unknowns, status)` for some columns of every matrix."""
+    t, n = block.lanes, system.n
+    shifts = [(m * n * n + j) * t.width for m in range(system.matrices) for j in range(width)]
     arguments = "ptr %tile, ptr %x, ptr %forward, i64 %forward.unknowns, ptr %back, i64 %back.unknowns, ptr %status"
     return f"""define internal void @solve{width}({arguments}) noinline {{
 start:
@@ -140,7 +142,7 @@ def _pass(name: str, shifts: list[int], block: Block, after: str) -> str:
         *(f"  store {v} %{name}.end{c}, ptr %{name}.row.to{c}, align {t.bytes * t.width}" for c in many),
     ]
     if back:
-        inner, status = block.sibling(), t.splat(0.0)  # one sum for a row: to wait for the sum of all would take long
+        inner, status = block.sibling(), t.splat(0.0)  # one sum per row, as a single sum would be a long chain
         for c in many:
             status = inner.fma(f"%back.end{c}", t.splat(0.0), status)
         lines += [line.replace("%v", "%back.s") for line in inner.lines]

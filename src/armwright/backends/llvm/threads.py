@@ -38,8 +38,8 @@ spin:
   br i1 %ready, label %end, label %again
 again:
   %i1 = add i64 %i, 1
-  %patient = icmp slt i64 %i1, {SPINS}
-  br i1 %patient, label %spin, label %sleep
+  %within.spins = icmp slt i64 %i1, {SPINS}
+  br i1 %within.spins, label %spin, label %sleep
 sleep:
   %woken = call i32 @sem_wait(ptr %semaphore)
   %good = icmp eq i32 %woken, 0
@@ -155,7 +155,7 @@ class Workers:
             library.sem_init(ctypes.byref(self._jobs, offset), 0, 0)
 
     def share(self, run: int, layout: Any, states: int, threads: int, width: int) -> int | None:
-        """Call run(layout, begin, end) for all states in `threads` parts; None if they serve another caller."""
+        """Call run(layout, begin, end) for all states in `threads` parts; None if the workers are busy."""
         workers = self._start(threads - 1)
         step = -(-states // ((workers + 1) * width)) * width
         answer = int(self._share(self._jobs, workers, run, layout, states, step))
@@ -167,7 +167,7 @@ class Workers:
         return Team(self._engine.get_function_address("share"), ctypes.addressof(self._jobs), workers)
 
     def _start(self, requested: int) -> int:
-        """Start the requested number of workers, or as many as there may be; return how many."""
+        """Start the requested number of workers, up to the maximum; return their number."""
         workers = min(requested, self._max_workers)
         with self._lock:
             while self._started < workers:

@@ -1,7 +1,7 @@
 """Sine and cosine of vectors, in IR.
 
 The reduction and the polynomials are those of `backends.sines`. Beyond their largest angle, and for infinities, the C
-library is asked, lane by lane. A nan passes through.
+library is called, lane by lane. A nan passes through.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from armwright.backends.sines import sine_coefficients
 
 
 def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
-    """(sine, cosine) of each angle.
+    """Return (sine, cosine) of each angle.
 
-    They pass through memory: if any lane of any angle is too large, a function that is rarely called mends them
-    there, and so the code that is always run has no other path to keep registers for.
+    They are stored in memory, where a rarely called function replaces those of angles that are too large. So the usual
+    path needs no registers for the other.
     """
     t, n = block.lanes, len(angles)
     if not angles:
@@ -30,9 +30,9 @@ def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
         squares = block.fma(x, x, squares)
     large = block.let(f"fcmp ugt {t.vector} {squares}, {t.splat(largest(t) ** 2)}")
     some = block.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.mask} {large})")
-    mend, done = block.fresh("mend"), block.fresh("done")
-    block.put(f"br i1 {some}, label %{mend}, label %{done}, !prof !0")
-    block.label(mend)
+    correct, done = block.fresh("mend"), block.fresh("done")
+    block.put(f"br i1 {some}, label %{correct}, label %{done}, !prof !0")
+    block.label(correct)
     for i, x in enumerate(angles):
         block.store(memory, 3 * i, x, align)
     block.put(f"call void @careful(ptr {memory}, i64 {n})")
@@ -52,8 +52,8 @@ def careful(lanes: VectorType) -> str:
   %x = load {t.scalar}, ptr %x.at, align {t.bytes}
   %size = call {t.scalar} @llvm.fabs.f{8 * t.bytes}({t.scalar} %x)
   %large = fcmp ogt {t.scalar} %size, {t.number(largest(t))}
-  br i1 %large, label %ask, label %next
-ask:
+  br i1 %large, label %library, label %next
+library:
   %s = call {t.scalar} @{sine}({t.scalar} %x)
   %c = call {t.scalar} @{cosine}({t.scalar} %x)
   %s.at = getelementptr {t.scalar}, ptr %x.at, i64 {t.width}
@@ -79,14 +79,14 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
     shifted = block.fma(x, t.splat(2 / math.pi), t.splat(magic))
     k = block.let(f"fsub {t.vector} {shifted}, {t.splat(magic)}")
     r = x
-    own = sine_coefficients(t.double)
-    for part in own.parts if t.fma else own.split:
+    coefficients = sine_coefficients(t.double)
+    for part in coefficients.parts if t.fma else coefficients.split:
         r = block.fma(k, t.splat(-part), r)
     z = block.let(f"fmul {t.vector} {r}, {r}")
-    sine = block.fma(block.let(f"fmul {t.vector} {z}, {r}"), _polynomial(block, z, own.sine), r)
+    sine = block.fma(block.let(f"fmul {t.vector} {z}, {r}"), _polynomial(block, z, coefficients.sine), r)
     cosine = block.fma(
         block.let(f"fmul {t.vector} {z}, {z}"),
-        _polynomial(block, z, own.cosine),
+        _polynomial(block, z, coefficients.cosine),
         block.fma(z, t.splat(-0.5), t.splat(1.0)),
     )
     quadrant = block.let(f"bitcast {t.vector} {shifted} to {t.integers}")
@@ -112,11 +112,11 @@ def _polynomial(block: Block, z: str, coefficients: tuple[float, ...]) -> str:
 
 
 def _signed(block: Block, x: str, quadrant: str) -> str:
-    """-x in quadrants 2 and 3: bit 1 of the quadrant becomes the sign bit."""
+    """Return -x in quadrants 2 and 3, else x: bit 1 of the quadrant becomes the sign bit."""
     t = block.lanes
     bits = 8 * t.bytes
     moved = block.let(f"shl {t.integers} {quadrant}, {t.splat_integer(bits - 2)}")
     sign = block.let(f"and {t.integers} {moved}, {t.splat_integer(-(1 << (bits - 1)))}")
-    whole = block.let(f"bitcast {t.vector} {x} to {t.integers}")
-    flipped = block.let(f"xor {t.integers} {whole}, {sign}")
+    integer = block.let(f"bitcast {t.vector} {x} to {t.integers}")
+    flipped = block.let(f"xor {t.integers} {integer}, {sign}")
     return block.let(f"bitcast {t.integers} {flipped} to {t.vector}")

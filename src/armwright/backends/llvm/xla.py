@@ -1,9 +1,9 @@
-"""A kernel as a handler of XLA: it runs on the buffers of a JAX program where they lie, and no Python is in between.
+"""A kernel as a handler of XLA, which runs on the buffers of a JAX program without Python.
 
-XLA hands a frame to the handler (`xla/ffi/api/c_api.h`, a binary interface that stays): places of the buffers of
-arguments and results, each with its shape, rows one after the other. States are all axes but the last; an argument that
-has one row only has it for all states. Large batches are shared with the workers of this process (`threads`). Where a
-result is not finite, Python is asked what to tell XLA.
+XLA calls the handler with a frame (`xla/ffi/api/c_api.h`, a stable binary interface): the addresses of the buffers of
+arguments and results, row-major, with their shapes. All axes but the last are states; an argument with one row is the
+same for all states. The workers of this process share large batches (`threads`). If a result is not finite, a Python
+function writes the error message for XLA.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from armwright.backends.llvm.native import engine_of
 from armwright.backends.llvm.threads import BUSY, workers
 
 # Bytes from the start of each structure
-EXTENSION, API, ARGUMENTS, RESULTS = 8, 16, 72, 112  # of a frame; the last two are arrays of places of buffers
+EXTENSION, API, ARGUMENTS, RESULTS = 8, 16, 72, 112  # of a frame; the last two are arrays of pointers to buffers
 DATA, RANK, DIMENSIONS = 24, 32, 40  # of a buffer
-KIND, METADATA, VERSION_ASKED = 8, 24, 24  # of an extension; VERSION_ASKED within the metadata it has
-VERSION, ERROR = 32, 48  # of the table of functions: two small numbers, and what makes an error
-ASKED_FOR_METADATA, INVALID = 1, 3
-FIRST_VERSION = 1 << 32  # 0.1: what an XLA that hands no table to who is asked for metadata has
+KIND, METADATA, METADATA_VERSION = 8, 24, 24  # of an extension; METADATA_VERSION is from the start of the metadata
+VERSION, ERROR = 32, 48  # of the table of functions: two small numbers, and the function that creates an error
+METADATA_EXTENSION, INVALID = 1, 3
+FIRST_VERSION = 1 << 32  # 0.1: the version of an XLA that passes no table when it requests metadata
 ERROR_SIZE = 28
 
 SHARE = 8192
@@ -63,7 +63,7 @@ end:
   ret i64 %product
 }}
 
-define internal void @lay(ptr %buffers, i64 %j, ptr %fields, i64 %states) {{
+define internal void @store_layout(ptr %buffers, i64 %j, ptr %fields, i64 %states) {{
 start:
   %buffer.at = getelementptr ptr, ptr %buffers, i64 %j
   %buffer = load ptr, ptr %buffer.at, align 8
@@ -90,11 +90,11 @@ start:
 
 
 def _handler(arguments: int, width: int) -> str:
-    """The IR of `handle` for a kernel of so many arguments and one result."""
+    """Return the IR of `handle` for a kernel with this number of arguments and one result."""
     buffers = [*(("arguments", j) for j in range(arguments)), ("results", 0)]
-    lay = "\n".join(
+    layout = "\n".join(
         f"""  %fields{k} = getelementptr i64, ptr %layout, i64 {3 * k}
-  call void @lay(ptr %{kind}, i64 {j}, ptr %fields{k}, i64 %states)"""
+  call void @store_layout(ptr %{kind}, i64 {j}, ptr %fields{k}, i64 %states)"""
         for k, (kind, j) in enumerate(buffers)
     )
     return f"""{CODE}
@@ -109,12 +109,12 @@ start:
 extended:
   %kind.at = getelementptr i8, ptr %extension, i64 {KIND}
   %kind = load i32, ptr %kind.at, align 4
-  %asked = icmp eq i32 %kind, {ASKED_FOR_METADATA}
-  br i1 %asked, label %tell, label %work
-tell:
+  %is.metadata = icmp eq i32 %kind, {METADATA_EXTENSION}
+  br i1 %is.metadata, label %report.version, label %work
+report.version:
   %metadata.at = getelementptr i8, ptr %extension, i64 {METADATA}
   %metadata = load ptr, ptr %metadata.at, align 8
-  %here = getelementptr i8, ptr %metadata, i64 {VERSION_ASKED}
+  %here = getelementptr i8, ptr %metadata, i64 {METADATA_VERSION}
   %older = icmp eq ptr %api, null
   br i1 %older, label %first, label %same
 first:
@@ -133,7 +133,7 @@ work:
   %results = load ptr, ptr %results.at, align 8
   %result = load ptr, ptr %results, align 8
   %states = call i64 @rows(ptr %result)
-{lay}
+{layout}
   %run = load ptr, ptr @run, align 8
   %workers = load i64, ptr @workers, align 8
   %parts = sdiv i64 %states, {SHARE}
@@ -160,19 +160,19 @@ alone:
 judge:
   %broken = phi i32 [ %shared, %together ], [ %own, %alone ]
   %good = icmp eq i32 %broken, 0
-  br i1 %good, label %done, label %wrong
+  br i1 %good, label %done, label %not.finite
 done:
   ret ptr null
-wrong:
+not.finite:
   %explain = load ptr, ptr @explain, align 8
   %silent = icmp eq ptr %explain, null
-  br i1 %silent, label %done, label %ask
-ask:
-  %said = call ptr %explain(ptr %layout, i64 %states)
+  br i1 %silent, label %done, label %call.explain
+call.explain:
+  %explanation = call ptr %explain(ptr %layout, i64 %states)
   %error = alloca [4 x i64], align 8
   store [4 x i64] [i64 {ERROR_SIZE}, i64 0, i64 0, i64 {INVALID}], ptr %error, align 8
   %message = getelementptr i64, ptr %error, i64 2
-  store ptr %said, ptr %message, align 8
+  store ptr %explanation, ptr %message, align 8
   %make.at = getelementptr i8, ptr %api, i64 {ERROR}
   %make = load ptr, ptr %make.at, align 8
   %made = call ptr %make(ptr %error)
@@ -185,9 +185,9 @@ Explain = Callable[[list[Array]], str]
 
 
 class Handler:
-    """A kernel as XLA calls its `function`, for as long as this object is there.
+    """A kernel with the `function` that XLA calls, valid as long as this object exists.
 
-    Where nothing explains them, results that are not finite are left as they are.
+    Without `explain`, results that are not finite are returned without an error.
     """
 
     def __init__(self, kernel: LlvmKernel, sizes: Sequence[int], explain: Explain | None) -> None:
@@ -205,7 +205,7 @@ class Handler:
         ctypes.c_void_p.from_address(self._engine.get_global_value_address(name)).value = place
 
     def _explain_callback(self, sizes: Sequence[int], explain: Explain) -> Callable[[int, int], int]:
-        texts: deque[Any] = deque(maxlen=64)  # what XLA may still be reading
+        texts: deque[Any] = deque(maxlen=64)  # XLA may still read the last ones
         number = np.ctypeslib.as_ctypes_type(self._kernel.dtype)
 
         def error_text(layout: int, states: int) -> int:

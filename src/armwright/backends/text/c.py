@@ -13,7 +13,7 @@ import numpy as np
 
 from armwright.backends.sines import sine_coefficients
 from armwright.backends.text.notation import Notation, Statements, infix
-from armwright.graph.angles import rounds
+from armwright.graph.angles import SINE_OPERATIONS, angle_rounds
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
@@ -166,7 +166,6 @@ def _source(prefix: str, programs: Mapping[str, Program], real: str, double: boo
     return "\n".join(parts)
 
 
-SINE_OPERATIONS = ("sin", "cos")
 _VECTOR_LENGTH = 4
 
 
@@ -178,7 +177,7 @@ def _body(program: Program, real: str, double: bool) -> list[str]:
     def assign(statements: Iterable[tuple[str, str]]) -> None:
         lines.extend(f"    const {real} {target} = {value};" for target, value in statements)
 
-    for k, angles in enumerate(rounds(program), start=1):
+    for k, angles in enumerate(angle_rounds(program), start=1):
         assign(text.up_to(angles))
         padding = -len(angles) % _VECTOR_LENGTH  # zeros that fill the last vector, which is faster
         m, values = len(angles) + padding, ", ".join([*map(text.value, angles), *["0"] * padding])

@@ -22,7 +22,7 @@ MassMatrix: TypeAlias = Callable[[Mechanism, Coordinates], SquareMatrix]
 
 
 def bias_of(inverse_dynamics: Torques) -> Callable[[Mechanism, Coordinates, Coordinates, Loads], list[Scalar]]:
-    """The torques that hold zero acceleration."""
+    """Return the function of the torques without acceleration."""
 
     def bias(mechanism: Mechanism, q: Coordinates, qd: Coordinates, loads: Loads) -> list[Scalar]:
         return inverse_dynamics(mechanism, q, qd, convective(mechanism, qd), loads)
@@ -31,7 +31,7 @@ def bias_of(inverse_dynamics: Torques) -> Callable[[Mechanism, Coordinates, Coor
 
 
 def forward_dynamics_of(mass_matrix: MassMatrix, inverse_dynamics: Torques, solver: str = "cholesky") -> Torques:
-    """Form M, subtract the bias, solve."""
+    """Return the function that forms M, subtracts the bias and solves."""
 
     def forward_dynamics(
         mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
@@ -46,7 +46,7 @@ def forward_dynamics_of(mass_matrix: MassMatrix, inverse_dynamics: Torques, solv
 
 
 def joint_by_joint(rigid: Torques) -> Torques:
-    """Forward dynamics that solves for one joint of the mechanism after the other, in the coordinates of the robot."""
+    """Return forward dynamics in the coordinates of the robot, from one that solves joint by joint."""
 
     def forward_dynamics(
         mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads

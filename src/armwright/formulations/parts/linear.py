@@ -36,12 +36,12 @@ class Factors:
         return x
 
     def inverted(self) -> SquareMatrix:
-        """Return M^-1, column by column; of two equal entries the one found first."""
-        n, found = len(self.rows), dict[tuple[int, int], Scalar]()
+        """Return M^-1, column by column; of two symmetric entries, the first computed one."""
+        n, entries = len(self.rows), dict[tuple[int, int], Scalar]()
         for j in self.rows:
             column = self.solve([int(i == j) for i in range(n)])
-            found |= {pair: column[i] for i in range(n) for pair in ((i, j), (j, i)) if pair not in found}
-        return [[found[i, j] for j in range(n)] for i in range(n)]
+            entries |= {pair: column[i] for i in range(n) for pair in ((i, j), (j, i)) if pair not in entries}
+        return [[entries[i, j] for j in range(n)] for i in range(n)]
 
     def times(self, B: SquareMatrix) -> SquareMatrix:
         """Return M^-1 B: column by column if L has zeros, else by a full M^-1, which skips zeros of B."""
@@ -78,23 +78,24 @@ def order(M: SquareMatrix) -> list[int]:
     row with the fewest neighbours is next.
     """
     n = len(M)
-    near = [sum(1 << j for j in range(n) if j != i and not structural(M[max(i, j)][min(i, j)], 0)) for i in range(n)]
-    left, found = list(range(n)), list[int]()
-    while left:
-        chosen = next((i for i in left if _meet(i, near, left)), None)
+    pairs = {(i, j) for i in range(n) for j in range(n) if j != i and not structural(M[max(i, j)][min(i, j)], 0)}
+    neighbours = [sum(1 << j for j in range(n) if (i, j) in pairs) for i in range(n)]
+    remaining, elimination = list(range(n)), list[int]()
+    while remaining:
+        chosen = next((i for i in remaining if _is_clique(i, neighbours, remaining)), None)
         if chosen is None:
-            chosen = min(left, key=lambda i: near[i].bit_count())
-        found.append(chosen)
-        left.remove(chosen)
-        for j in left:
-            if near[j] >> chosen & 1:
-                near[j] = (near[j] | near[chosen]) & ~(1 << chosen | 1 << j)
-    return found
+            chosen = min(remaining, key=lambda i: neighbours[i].bit_count())
+        elimination.append(chosen)
+        remaining.remove(chosen)
+        for j in remaining:
+            if neighbours[j] >> chosen & 1:
+                neighbours[j] = (neighbours[j] | neighbours[chosen]) & ~(1 << chosen | 1 << j)
+    return elimination
 
 
-def _meet(i: int, near: list[int], left: list[int]) -> bool:
-    """Return whether all neighbours of a row are neighbours of each other."""
-    return all(near[i] & ~near[j] == 1 << j for j in left if near[i] >> j & 1)
+def _is_clique(i: int, neighbours: list[int], remaining: list[int]) -> bool:
+    """Return True if all neighbours of a row are neighbours of each other."""
+    return all(neighbours[i] & ~neighbours[j] == 1 << j for j in remaining if neighbours[i] >> j & 1)
 
 
 def gauss_jordan(M: SquareMatrix, b: Coordinates) -> list[Scalar]:

@@ -37,7 +37,7 @@ class TensorMotion(NamedTuple):
 def point_motion(
     mechanism: Mechanism, start: Vector, q: Coordinates, qd: Coordinates, qdd: Coordinates
 ) -> list[PointMotion]:
-    """Motions of all links when the base accelerates by `start`."""
+    """Return the motions of all links when the base accelerates by `start`."""
     base = PointMotion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, start)
     return outward(mechanism.parents, _point_step, base, mechanism.joints, q, qd, qdd)
 
@@ -60,8 +60,6 @@ def tensor_motion(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Co
 
 
 def base_motion(mechanism: Mechanism) -> TensorMotion:
-    """Return the motion of the base, which gravity accelerates upward."""
-    """Return the motion of the base, which gravity accelerates upward."""
     """Return the motion of the base, which gravity accelerates upward."""
     return TensorMotion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, IDENTITY * 0, -mechanism.gravity)
 

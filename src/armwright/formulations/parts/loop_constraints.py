@@ -6,7 +6,7 @@ so that (J M^-1 J^T) f = -drift - J qdd_free. Redundant or singular loops make t
 with mu added to its diagonal, and a few steps of the proximal point algorithm (Rockafellar 1976) remove the effect of
 mu. They end at the smallest forces with the same effect. Errors of closure fade at the rate r (Baumgarte 1972).
 
-    t = bias + M qdd - J^T f          of least size, zero at joints without a motor
+    t = bias + M qdd - J^T f          the smallest torques that are zero at joints without a motor
 """
 
 from collections.abc import Callable, Sequence
@@ -59,14 +59,15 @@ def constraint_equations(mechanism: Mechanism, qd: Coordinates) -> ConstraintEqu
     c = convective(mechanism, v)
     joint_rows = _joint_rows(mechanism)
     J = [to_coordinates(mechanism, row) for row in joint_rows]
-    bent: list[Scalar] = []
+    convective_parts: list[Scalar] = []
     for loop in mechanism.constrained_loops:
-        in_time = {i: [*x.l, *x.e] for i, x in column_rates(mechanism, loop, dict(enumerate(v))).items()}
-        bent += [total(column[k] * v[i] for i, column in in_time.items()) for k in range(6 if loop.weld else 3)]
-    apart = [x for loop in mechanism.constrained_loops for x in closure_error(mechanism, loop)]
+        columns_rate = {i: [*x.l, *x.e] for i, x in column_rates(mechanism, loop, dict(enumerate(v))).items()}
+        for k in range(6 if loop.weld else 3):
+            convective_parts.append(total(column[k] * v[i] for i, column in columns_rate.items()))
+    closure = [x for loop in mechanism.constrained_loops for x in closure_error(mechanism, loop)]
     drift = [
-        more + dot(row, c) + dot(own, qd) * (2 * FADING_RATE) + g * (FADING_RATE * FADING_RATE)
-        for more, row, own, g in zip(bent, joint_rows, J, apart, strict=True)
+        part + dot(row, c) + dot(J_row, qd) * (2 * FADING_RATE) + g * (FADING_RATE * FADING_RATE)
+        for part, row, J_row, g in zip(convective_parts, joint_rows, J, closure, strict=True)
     ]
     return ConstraintEquations(J, drift)
 
@@ -75,10 +76,10 @@ def forces(
     equations: ConstraintEquations, free: Coordinates, response: Callable[[list[Scalar]], Coordinates]
 ) -> list[Scalar]:
     """Return f from the accelerations without the loops and the response M^-1 x to generalised forces x."""
-    back = [response(row) for row in equations.J]
-    A = [[dot(row, other) for other in back[: i + 1]] for i, row in enumerate(equations.J)]
-    wanted = [-(dot(row, free) + drift) for row, drift in zip(equations.J, equations.drift, strict=True)]
-    return _proximal(A, wanted)
+    responses = [response(row) for row in equations.J]
+    A = [[dot(row, other) for other in responses[: i + 1]] for i, row in enumerate(equations.J)]
+    right_side = [-(dot(row, free) + drift) for row, drift in zip(equations.J, equations.drift, strict=True)]
+    return _proximal(A, right_side)
 
 
 def accelerations(
@@ -86,41 +87,41 @@ def accelerations(
 ) -> list[Scalar]:
     """Return qdd with the loops closed."""
     f = forces(equations, free, response)
-    added = response(_back(equations.J, f))
+    added = response(_generalised_forces(equations.J, f))
     return [a + b for a, b in zip(free, added, strict=True)]
 
 
 def torques(J: SquareMatrix, tau: Coordinates, passive: Sequence[int]) -> list[Scalar]:
     """Return the smallest torques with the effect of `tau` that are zero at joints without a motor."""
     weights: list[Scalar] = [PASSIVE_WEIGHT if i in passive else 1 for i in range(len(tau))]
-    heavy = [[x * w for x, w in zip(row, weights, strict=True)] for row in J]
-    A = [[dot(row, other) for other in J[: i + 1]] for i, row in enumerate(heavy)]
-    factors = factor(_softened(A))
-    left, kept = list(tau), [0 * t for t in tau]
+    weighted_J = [[x * w for x, w in zip(row, weights, strict=True)] for row in J]
+    A = [[dot(row, other) for other in J[: i + 1]] for i, row in enumerate(weighted_J)]
+    factors = factor(_regularised(A))
+    solution, multipliers = list(tau), [0 * t for t in tau]
     for _ in range(PROXIMAL_STEPS):
-        pull = [t + k for t, k in zip(left, kept, strict=True)]
-        added = _back(J, factors.solve([dot(row, pull) for row in heavy]))
-        left = [t - x for t, x in zip(left, added, strict=True)]
-        kept = [k + t if i in passive else k for i, (k, t) in enumerate(zip(kept, left, strict=True))]
-    return left
+        sums = [t + m for t, m in zip(solution, multipliers, strict=True)]
+        change = _generalised_forces(J, factors.solve([dot(row, sums) for row in weighted_J]))
+        solution = [t - x for t, x in zip(solution, change, strict=True)]
+        multipliers = [m + t if i in passive else m for i, (m, t) in enumerate(zip(multipliers, solution, strict=True))]
+    return solution
 
 
 def _proximal(A: SquareMatrix, b: Coordinates) -> list[Scalar]:
     """Return the smallest x with A x = b; A is symmetric and semidefinite, given by its lower triangle."""
-    factors = factor(_softened(A))
+    factors = factor(_regularised(A))
     x = factors.solve(b)
     for _ in range(PROXIMAL_STEPS):
-        left = [y - total(A[max(i, j)][min(i, j)] * x[j] for j in range(len(x))) for i, y in enumerate(b)]
-        x = [old + more for old, more in zip(x, factors.solve(left), strict=True)]
+        residual = [y - total(A[max(i, j)][min(i, j)] * x[j] for j in range(len(x))) for i, y in enumerate(b)]
+        x = [old + more for old, more in zip(x, factors.solve(residual), strict=True)]
     return x
 
 
-def _softened(A: SquareMatrix) -> SquareMatrix:
+def _regularised(A: SquareMatrix) -> SquareMatrix:
     mu = total(A[i][i] for i in range(len(A))) * (REGULARISATION / len(A))
     return [[entry + mu if i == j else entry for j, entry in enumerate(row)] for i, row in enumerate(A)]
 
 
-def _back(J: SquareMatrix, f: Coordinates) -> list[Scalar]:
+def _generalised_forces(J: SquareMatrix, f: Coordinates) -> list[Scalar]:
     """Return J^T f."""
     return [dot(column, f) for column in zip(*J, strict=True)]
 
@@ -129,11 +130,11 @@ def wrenches(mechanism: Mechanism, f: Coordinates) -> list[list[Scalar]]:
     """Return force and moment on the first link of each loop, at its end and in the axes of that frame."""
     found, start = list[list[Scalar]](), 0
     for loop in mechanism.constrained_loops:
-        back = ends(mechanism, loop).poses[0].rotation.T
+        to_frame = ends(mechanism, loop).poses[0].rotation.T
         count = 6 if loop.weld else 3
         entries = list(f[start : start + count])
-        moment = back @ Vector(*entries[3:]) if loop.weld else ZERO
-        found.append([*(back @ Vector(*entries[:3])), *moment])
+        moment = to_frame @ Vector(*entries[3:]) if loop.weld else ZERO
+        found.append([*(to_frame @ Vector(*entries[:3])), *moment])
         start += count
     return found
 
@@ -150,6 +151,6 @@ def columns(mechanism: Mechanism, _x: Coordinates) -> list[SquareMatrix]:
     """Return the derivatives of small `errors` by each coordinate."""
     found, rows = list[SquareMatrix](), iter(jacobian(mechanism))
     for loop in mechanism.constrained_loops:
-        own = [next(rows) for _ in range(6 if loop.weld else 3)]
-        found.append([*own, *([0] * mechanism.coordinate_count for _ in range(6 - len(own)))])
+        J_rows = [next(rows) for _ in range(6 if loop.weld else 3)]
+        found.append([*J_rows, *([0] * mechanism.coordinate_count for _ in range(6 - len(J_rows)))])
     return found

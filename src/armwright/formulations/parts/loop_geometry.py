@@ -4,9 +4,8 @@ A loop closes a frame on one link with a frame on another. Seen from the last co
 
     g(q) = 0      J qd = 0      J qdd + Jd qd = 0
 
-with columns for the joints on both paths. In a plane a loop moves two joints, d, found in closed form: cut at both and
-at its end, the loop is three rigid pieces, a triangle with two known sides and one known angle or three
-known sides. Then
+with columns for the joints on both paths. In a plane a loop moves two joints, d, computed in closed form. Cut at both
+and at its end, the loop is three rigid pieces: a triangle with three known sides, or two and an angle. Then
 
     G_d = -J_d^-1 J_i G_i      Gd_d = -J_d^-1 (Jd_d G_d + Jd_i G_i + J_i Gd_i)
 
@@ -37,24 +36,24 @@ class Angle:
 
     __array_ufunc__ = None
 
-    def __init__(self, c: Scalar, s: Scalar, more: Scalar = 0) -> None:
-        self.c, self.s, self.more = c, s, more
+    def __init__(self, c: Scalar, s: Scalar, offset: Scalar = 0) -> None:
+        self.c, self.s, self.offset = c, s, offset
 
     def __add__(self, angle: Scalar) -> Angle:
-        return Angle(self.c, self.s, self.more + angle)
+        return Angle(self.c, self.s, self.offset + angle)
 
     __radd__ = __add__
 
     def cos(self) -> Scalar:
-        return self._turned()[0]
+        return self._rotated()[0]
 
     def sin(self) -> Scalar:
-        return self._turned()[1]
+        return self._rotated()[1]
 
-    def _turned(self) -> tuple[Scalar, Scalar]:
-        if self.more == 0:
+    def _rotated(self) -> tuple[Scalar, Scalar]:
+        if self.offset == 0:
             return self.c, self.s
-        c, s = elementary("cos")(self.more), elementary("sin")(self.more)
+        c, s = elementary("cos")(self.offset), elementary("sin")(self.offset)
         return self.c * c - self.s * s, self.s * c + self.c * s
 
 
@@ -103,55 +102,55 @@ def inverted(pose: Pose) -> Pose:
     return Pose(back, -(back @ pose.position))
 
 
-def moved(joint: Joint, q: Scalar) -> Pose:
+def joint_pose(joint: Joint, q: Scalar) -> Pose:
     """Return the frame of a link in that of its parent."""
     return Pose(joint.rotation(q).matrix, joint.offset(q))
 
 
-def fixed(joint: Joint) -> Pose:
+def joint_base_pose(joint: Joint) -> Pose:
     """Return the constant part of that pose, before the joint moves."""
-    return moved(replace(joint, prismatic=True, theta=0, quarters=0, d=0), 0)
+    return joint_pose(replace(joint, prismatic=True, theta=0, quarters=0, d=0), 0)
 
 
-def closed(mechanism: Mechanism, x: list[Scalar]) -> Mechanism:
+def with_loops_closed(mechanism: Mechanism, x: list[Scalar]) -> Mechanism:
     """Return the mechanism with the joints that loops move at their positions; `x` are those of the others."""
-    drives = list(mechanism.couplings)
+    couplings = list(mechanism.couplings)
     loops = list[Loop]()
-    for given in mechanism.loops:
-        found = dyad(mechanism, given, x) if given.dependent else {}
-        for i, at in found.items():
+    for unclosed in mechanism.loops:
+        dependent = dyad(mechanism, unclosed, x) if unclosed.dependent else {}
+        for i, at in dependent.items():
             x[i] = at
-        loop = replace(given, at={i: x[i] for way in mechanism.joints_between(given.links) for i in way})
+        loop = replace(unclosed, at={i: x[i] for path in mechanism.joints_between(unclosed.links) for i in path})
         loops.append(loop)
-        if found:
+        if dependent:
             J = plane_columns(mechanism, loop)
             rows = dependent_rows(
-                loop, J, weighted_columns(J, {i: dict(drive.terms) for i, drive in enumerate(drives)})
+                loop, J, weighted_columns(J, {i: dict(coupling.terms) for i, coupling in enumerate(couplings)})
             )
-            for i, at in found.items():
-                drives[i] = JointCoupling(tuple(sorted(rows[i].items())), at=at)
-    return replace(mechanism, couplings=tuple(drives), loops=tuple(loops))
+            for i, at in dependent.items():
+                couplings[i] = JointCoupling(tuple(sorted(rows[i].items())), at=at)
+    return replace(mechanism, couplings=tuple(couplings), loops=tuple(loops))
 
 
 def pieces(mechanism: Mechanism, loop: Loop, x: Sequence[Scalar]) -> list[LoopPiece]:
     """Return the pieces of the loop from one end to the other, cut at the joints it moves."""
     first, second = mechanism.joints_between(loop.links)
-    found, pose = list[LoopPiece](), inverted(loop.ends[1])
+    parts, pose = list[LoopPiece](), inverted(loop.ends[1])
     for i in reversed(second):
         joint = mechanism.joints[i]
         if i in loop.dependent:
-            found.append(LoopPiece(pose, i, False))
-            pose = inverted(fixed(joint))
+            parts.append(LoopPiece(pose, i, False))
+            pose = inverted(joint_base_pose(joint))
         else:
-            pose = composed(pose, inverted(moved(joint, x[i])))
+            pose = composed(pose, inverted(joint_pose(joint, x[i])))
     for i in first:
         joint = mechanism.joints[i]
         if i in loop.dependent:
-            found.append(LoopPiece(composed(pose, fixed(joint)), i, True))
+            parts.append(LoopPiece(composed(pose, joint_base_pose(joint)), i, True))
             pose = Pose()
         else:
-            pose = composed(pose, moved(joint, x[i]))
-    return [*found, LoopPiece(composed(pose, loop.ends[0]))]
+            pose = composed(pose, joint_pose(joint, x[i]))
+    return [*parts, LoopPiece(composed(pose, loop.ends[0]))]
 
 
 def dyad(mechanism: Mechanism, loop: Loop, x: Sequence[Scalar]) -> dict[int, Scalar]:
@@ -161,26 +160,26 @@ def dyad(mechanism: Mechanism, loop: Loop, x: Sequence[Scalar]) -> dict[int, Sca
     a, e = inverted(start.pose).position, end.pose.position
     M, p = middle.pose.rotation, middle.pose.position
     if not (joints[0].prismatic or joints[1].prismatic):
-        turns = _three_sides(_flat(a), _flat(p), M, _flat(e), loop.assembly)
+        rotations = _three_sides(_planar(a), _planar(p), M, _planar(e), loop.assembly)
         return {
             piece.joint: _position(joint, piece, c, s)
-            for piece, joint, (c, s) in zip((start, middle), joints, turns, strict=True)
+            for piece, joint, (c, s) in zip((start, middle), joints, rotations, strict=True)
         }
     if joints[1].prismatic:
-        slide, pivot, f = middle, start, _flat(a)
+        slide, pivot, f = middle, start, _planar(a)
         u = M @ (Z if slide.outward else -Z)
-        w = p + M @ _set(joints[1], slide, e)
+        w = p + M @ _fixed_rotated(joints[1], slide, e)
     else:
-        slide, pivot, f = start, middle, _flat(e)
+        slide, pivot, f = start, middle, _planar(e)
         u = M.T @ (-Z if slide.outward else Z)
-        w = M.T @ (_set(joints[0], slide, a, back=True) - p)
-    s, (c, sine) = _along(f, _flat(w), _flat(u), loop.assembly)
-    turned = (c, -sine) if pivot is start else (c, sine)
+        w = M.T @ (_fixed_rotated(joints[0], slide, a, back=True) - p)
+    s, (c, sine) = _along(f, _planar(w), _planar(u), loop.assembly)
+    rotation = (c, -sine) if pivot is start else (c, sine)
     joint = mechanism.joints[slide.joint]
-    return {slide.joint: s - joint.d, pivot.joint: _position(mechanism.joints[pivot.joint], pivot, *turned)}
+    return {slide.joint: s - joint.d, pivot.joint: _position(mechanism.joints[pivot.joint], pivot, *rotation)}
 
 
-def _flat(v: Vector) -> PlaneVector:
+def _planar(v: Vector) -> PlaneVector:
     return PlaneVector(v.x, v.y)
 
 
@@ -195,8 +194,8 @@ def _three_sides(
     h = assembly * root(size - k * k)
     inverse = 1 / size
     c, s = (k * frames_along - h * across) * inverse, (k * across + h * frames_along) * inverse
-    turned = e.turned(c, s)
-    v = p.plus(PlaneVector(M.x.x * turned.x + M.x.y * turned.y, M.y.x * turned.x + M.y.y * turned.y))
+    rotated = e.turned(c, s)
+    v = p.plus(PlaneVector(M.x.x * rotated.x + M.x.y * rotated.y, M.y.x * rotated.x + M.y.y * rotated.y))
     return _turn(v, a), (c, s)
 
 
@@ -213,7 +212,7 @@ def _turn(v: PlaneVector, to: PlaneVector) -> tuple[Scalar, Scalar]:
     return v.dot(to) * inverse, v.cross(to) * inverse
 
 
-def _set(joint: Joint, piece: LoopPiece, v: Vector, back: bool = False) -> Vector:
+def _fixed_rotated(joint: Joint, piece: LoopPiece, v: Vector, back: bool = False) -> Vector:
     """Return a vector turned by the constant angle of a prismatic joint."""
     R = replace(joint, ca=1, sa=0, cg=1, sg=0, placement=None).rotation(0)
     return R @ v if piece.outward != back else R.T @ v
@@ -248,10 +247,10 @@ class Ends(NamedTuple):
 def ends(mechanism: Mechanism, loop: Loop) -> Ends:
     """Return the ends of a loop; the columns are those of the first end relative to the second."""
     columns, poses = dict[int, LoopColumn](), list[Pose]()
-    for sign, way, end in zip((1, -1), mechanism.joints_between(loop.links), loop.ends, strict=True):
-        frames = frames_along(mechanism, way, loop.at)
-        last = composed(frames[-1], end) if way else end
-        for i, frame in zip(way, frames, strict=True):
+    for sign, path, end in zip((1, -1), mechanism.joints_between(loop.links), loop.ends, strict=True):
+        frames = frames_along(mechanism, path, loop.at)
+        last = composed(frames[-1], end) if path else end
+        for i, frame in zip(path, frames, strict=True):
             axis = (frame.rotation @ Z) * sign
             arm = last.position - frame.position
             columns[i] = LoopColumn(axis, ZERO) if mechanism.joints[i].prismatic else LoopColumn(axis.cross(arm), axis)
@@ -259,11 +258,11 @@ def ends(mechanism: Mechanism, loop: Loop) -> Ends:
     return Ends((poses[0], poses[1]), columns)
 
 
-def frames_along(mechanism: Mechanism, way: Iterable[int], x: Mapping[int, Scalar]) -> list[Pose]:
+def frames_along(mechanism: Mechanism, path: Iterable[int], x: Mapping[int, Scalar]) -> list[Pose]:
     """Return the frames on a path, in the frame of the link where it starts."""
     frames, last = list[Pose](), Pose()
-    for i in way:
-        last = composed(last, moved(mechanism.joints[i], x[i]))
+    for i in path:
+        last = composed(last, joint_pose(mechanism.joints[i], x[i]))
         frames.append(last)
     return frames
 
@@ -274,17 +273,17 @@ def closure_error(mechanism: Mechanism, loop: Loop) -> list[Scalar]:
     apart = list(one.position - two.position)
     if not loop.weld:
         return apart
-    turned = ZERO
+    rotation = ZERO
     for u, v in zip(two.rotation.T, one.rotation.T, strict=True):
-        turned = turned + u.cross(v)
-    return [*apart, *(turned * 0.5)]
+        rotation = rotation + u.cross(v)
+    return [*apart, *(rotation * 0.5)]
 
 
 def closure_rotation(mechanism: Mechanism, loop: Loop) -> Vector:
     """Return the rotation from the second end of a weld to the first: its axis times 2 sin(angle / 2).
 
-    That is largest at half a turn, where the sine of the whole angle is zero again. It is twice the vector part of a
-    quaternion of which four columns are known, each times one of its entries: the longest is taken.
+    That is largest at half a turn, where the sine of the angle is zero again. It is twice the vector part of a
+    quaternion. Four multiples of the quaternion are known, one by each of its entries; the longest is used.
     """
     one, two = ends(mechanism, loop).poses
     x, y, z = one.rotation.dot(two.rotation.T)
@@ -295,31 +294,31 @@ def closure_rotation(mechanism: Mechanism, loop: Loop) -> Vector:
         (Vector(x.z + z.x, y.z + z.y, 1 + z.z - x.x - y.y), w.z),
     )
     square: Scalar = 1 + x.x + y.y + z.z
-    chosen, scalar = w, square
-    for own, (vector, last) in zip("xyz", columns, strict=True):
-        longer = getattr(vector, own) - square
-        taken = (1 + sign_of(sign_of(longer) - 0.5)) * 0.5
-        square = square + longer * taken
-        chosen, scalar = chosen + (vector - chosen) * taken, scalar + (last - scalar) * taken
+    longest, scalar = w, square
+    for axis, (vector, entry) in zip("xyz", columns, strict=True):
+        difference = getattr(vector, axis) - square
+        use = (1 + sign_of(sign_of(difference) - 0.5)) * 0.5
+        square = square + difference * use
+        longest, scalar = longest + (vector - longest) * use, scalar + (entry - scalar) * use
     upward: Scalar = sign_of(sign_of(scalar) + 0.5) / _sqrt(square)
-    turn: Vector = chosen * upward
+    turn: Vector = longest * upward
     return turn
 
 
 def column_rates(mechanism: Mechanism, loop: Loop, rates: Mapping[int, Scalar]) -> dict[int, LoopColumn]:
-    """Return dJ/dt by joint: a column turns with its link, and its lever arm grows with the motion beyond it."""
-    J, found = ends(mechanism, loop).columns, dict[int, LoopColumn]()
-    for sign, way in zip((1, -1), mechanism.joints_between(loop.links), strict=True):
+    """Return dJ/dt by joint: a column rotates with its link, and its lever arm changes with the motion beyond it."""
+    J, rates_of_columns = ends(mechanism, loop).columns, dict[int, LoopColumn]()
+    for sign, path in zip((1, -1), mechanism.joints_between(loop.links), strict=True):
         w, turning = ZERO, list[Vector]()
-        for i in way:
+        for i in path:
             w = w + J[i].e * (sign * rates[i])
             turning.append(w)
         beyond = ZERO
-        for i, w in zip(reversed(way), reversed(turning), strict=True):
-            own = J[i]
-            found[i] = LoopColumn(w.cross(own.l) + (own.e * sign).cross(beyond), w.cross(own.e))
-            beyond = beyond + own.l * rates[i]
-    return found
+        for i, w in zip(reversed(path), reversed(turning), strict=True):
+            column = J[i]
+            rates_of_columns[i] = LoopColumn(w.cross(column.l) + (column.e * sign).cross(beyond), w.cross(column.e))
+            beyond = beyond + column.l * rates[i]
+    return rates_of_columns
 
 
 def plane_columns(mechanism: Mechanism, loop: Loop) -> dict[int, PlaneVector]:
@@ -329,14 +328,14 @@ def plane_columns(mechanism: Mechanism, loop: Loop) -> dict[int, PlaneVector]:
 
 def _in_plane(mechanism: Mechanism, loop: Loop, columns: Mapping[int, LoopColumn]) -> dict[int, PlaneVector]:
     """Return columns in the axes of the first revolute joint before it turns, which are constant."""
-    for way in mechanism.joints_between(loop.links):
+    for path in mechanism.joints_between(loop.links):
         pose = Pose()
-        for i in way:
+        for i in path:
             if not mechanism.joints[i].prismatic:
-                x, y, _ = composed(pose, fixed(mechanism.joints[i])).rotation.T
+                x, y, _ = composed(pose, joint_base_pose(mechanism.joints[i])).rotation.T
                 return {k: PlaneVector(x.dot(column.l), y.dot(column.l)) for k, column in columns.items()}
-            pose = composed(pose, moved(mechanism.joints[i], 0))
-    raise AssertionError("a loop in a plane has a joint that turns")
+            pose = composed(pose, joint_pose(mechanism.joints[i], 0))
+    raise AssertionError("a planar loop has a revolute joint")
 
 
 def weighted_columns(columns: Mapping[int, PlaneVector], rows: Mapping[int, Row]) -> dict[int, PlaneVector]:
@@ -364,24 +363,24 @@ def dependent_rows(loop: Loop, J: Mapping[int, PlaneVector], sums: Mapping[int, 
 def singularity_measures(mechanism: Mechanism) -> list[tuple[Scalar, Scalar]]:
     """Return the distance of each embedded loop from a singularity: a squared sine, as (numerator, denominator).
 
-    It is zero where the loop is stretched or folded and its two joints could continue in two ways.
+    It is zero where the loop is stretched or folded, so that its two joints could move in two ways.
     """
-    found = list[tuple[Scalar, Scalar]]()
+    measures = list[tuple[Scalar, Scalar]]()
     for loop in mechanism.embedded:
         J = plane_columns(mechanism, loop)
         u, v = (J[i] for i in loop.dependent)
         across = u.cross(v)
-        found.append((across * across, u.dot(u) * v.dot(v)))
-    return found
+        measures.append((across * across, u.dot(u) * v.dot(v)))
+    return measures
 
 
 def convective(mechanism: Mechanism, rates: Coordinates, shift: list[Scalar]) -> None:
     """Add to `shift` the accelerations of the joints that loops move while no coordinate accelerates."""
     for loop in mechanism.embedded:
         by_joint = dict(enumerate(rates))
-        in_time = _in_plane(mechanism, loop, column_rates(mechanism, loop, by_joint))
+        J_rate = _in_plane(mechanism, loop, column_rates(mechanism, loop, by_joint))
         J = plane_columns(mechanism, loop)
-        sums = [column.times(rates[i]) for i, column in in_time.items()]
+        sums = [column.times(rates[i]) for i, column in J_rate.items()]
         sums += [column.times(shift[i]) for i, column in J.items() if i not in loop.dependent]
         rows = dependent_rows(loop, J, {0: _total(sums)})
         for i in loop.dependent:
@@ -391,27 +390,28 @@ def convective(mechanism: Mechanism, rates: Coordinates, shift: list[Scalar]) ->
 def curve_rates(mechanism: Mechanism, rates: Coordinates) -> dict[int, Scalar]:
     """Return the joints that follow coordinates by curves, each with the rate of its coordinate."""
     return {
-        i: rates[mechanism.joint_of(drive.terms[0][0])]
-        for i, drive in enumerate(mechanism.couplings)
-        if not structural(drive.curvature, 0)
+        i: rates[mechanism.joint_of(coupling.terms[0][0])]
+        for i, coupling in enumerate(mechanism.couplings)
+        if not structural(coupling.curvature, 0)
     }
 
 
-def factors_in_time(mechanism: Mechanism, rates: Coordinates) -> dict[int, Row]:
+def coupling_rates(mechanism: Mechanism, rates: Coordinates) -> dict[int, Row]:
     """Return the rows of dG/dt of the joints that loops move and of those that follow by curves."""
-    drives = mechanism.couplings
-    found: dict[int, Row] = {
-        i: {drives[i].terms[0][0]: drives[i].curvature * rate} for i, rate in curve_rates(mechanism, rates).items()
+    couplings = mechanism.couplings
+    rows: dict[int, Row] = {
+        i: {couplings[i].terms[0][0]: couplings[i].curvature * rate}
+        for i, rate in curve_rates(mechanism, rates).items()
     }
     for loop in mechanism.embedded:
         J = plane_columns(mechanism, loop)
-        in_time = _in_plane(mechanism, loop, column_rates(mechanism, loop, dict(enumerate(rates))))
-        sums = weighted_columns(in_time, {i: dict(mechanism.couplings[i].terms) for i in in_time})
-        inner = {i: column for i, column in J.items() if i in found and i not in loop.dependent}
-        for coordinate, term in weighted_columns(inner, found).items():
+        J_rate = _in_plane(mechanism, loop, column_rates(mechanism, loop, dict(enumerate(rates))))
+        sums = weighted_columns(J_rate, {i: dict(mechanism.couplings[i].terms) for i in J_rate})
+        inner = {i: column for i, column in J.items() if i in rows and i not in loop.dependent}
+        for coordinate, term in weighted_columns(inner, rows).items():
             sums[coordinate] = sums[coordinate].plus(term) if coordinate in sums else term
-        found |= dependent_rows(loop, J, sums)
-    return found
+        rows |= dependent_rows(loop, J, sums)
+    return rows
 
 
 def _total(vectors: Sequence[PlaneVector]) -> PlaneVector:

@@ -1,7 +1,7 @@
 """Composite bodies in motion, for the derivatives of the dynamics and the Coriolis matrix.
 
 A composite body is link i and everything outwards, about the origin of link i, in its axes. Velocities are relative to
-that origin, so that the speed of the whole robot does not enter.
+that origin, so that the speed of the base does not enter.
 
     m, h, J      mass, first moment, inertia             p, l, Jd     momentum, angular momentum, rate of the inertia
     V            velocity of the origin of a link relative to that of its parent, in the axes of the parent
@@ -10,8 +10,8 @@ that origin, so that the speed of the whole robot does not enter.
     x, a, b      a change of motion: of angular velocity, of the acceleration of the origin, of angular acceleration
     u, y         its effect on joint i: u . (a, b) + y . x
 
-If the motion of a rigid body, on which others move, changes so, a point at r with the velocity rd is accelerated by
-a + b x r + 2 x x rd more. Summed over the composite body that takes the force and moment
+Under such a change, a point at r with velocity rd gains the acceleration a + b x r + 2 x x rd. For the composite body
+this requires the force and moment
 
     f = m a + b x h - 2 p x x        n = h x a + J b + (Jd - l~) x
 
@@ -44,7 +44,7 @@ class JointFreedom(NamedTuple):
 
 def freedoms(mechanism: Mechanism, qd: Coordinates) -> list[JointFreedom]:
     """Return the motion of each joint, in the axes of its link."""
-    found = [JointFreedom(True, *axis(joint, rate)) for joint, rate in zip(mechanism.joints, qd, strict=True)]
+    motions = [JointFreedom(True, *axis(joint, rate)) for joint, rate in zip(mechanism.joints, qd, strict=True)]
     for ball in mechanism.balls:
         nu: list[Scalar] = [0, 0, 0]
         omega: list[Scalar] = [0, 0, 0]
@@ -52,9 +52,9 @@ def freedoms(mechanism: Mechanism, qd: Coordinates) -> list[JointFreedom]:
         for k, i in enumerate(rows):
             (nu if mechanism.joints[i].prismatic else omega)[k % 3] = qd[i]
         for k, i in enumerate(rows):
-            own = [(k + 1) % 3, (k + 2) % 3, k % 3]  # z of a row is x of the one before
-            found[i] = JointFreedom(k == 0, Vector(*(nu[c] for c in own)), Vector(*(omega[c] for c in own)))
-    return found
+            axes = [(k + 1) % 3, (k + 2) % 3, k % 3]  # z of a row is x of the one before
+            motions[i] = JointFreedom(k == 0, Vector(*(nu[c] for c in axes)), Vector(*(omega[c] for c in axes)))
+    return motions
 
 
 class RelativeVelocity(NamedTuple):
@@ -129,16 +129,16 @@ def moving_bodies(mechanism: Mechanism, links: list[RelativeVelocity]) -> list[M
 
 def _composite(outer: MovingBody | None, link: AnyLink, v: RelativeVelocity) -> tuple[MovingBody, MovingBody]:
     w, h, J = v.after, link.moment, link.origin_inertia
-    own = MovingBody(CompositeBody(link.mass, h, J), w.cross(h), J @ w, _turning(J, w))
-    whole = own if outer is None else own.plus(outer)
-    body, R = to_parent(whole.body, v.X), v.X.R
-    p, s = R @ whole.p, v.s
-    l = R @ whole.l + s.cross(p) + body.h.cross(v.V)  # noqa: E741
-    Jd = R.rotate(whole.Jd) + cross_inertia(s, p) + cross_inertia(body.h, v.V)
-    return MovingBody(body, p + v.V * body.m, l, Jd), whole
+    link_body = MovingBody(CompositeBody(link.mass, h, J), w.cross(h), J @ w, _rotation_rate(J, w))
+    composite = link_body if outer is None else link_body.plus(outer)
+    body, R = to_parent(composite.body, v.X), v.X.R
+    p, s = R @ composite.p, v.s
+    l = R @ composite.l + s.cross(p) + body.h.cross(v.V)  # noqa: E741
+    Jd = R.rotate(composite.Jd) + cross_inertia(s, p) + cross_inertia(body.h, v.V)
+    return MovingBody(body, p + v.V * body.m, l, Jd), composite
 
 
-def _turning(J: Symmetric, w: Vector) -> Symmetric:
+def _rotation_rate(J: Symmetric, w: Vector) -> Symmetric:
     """Return w~ J - J w~, the rate of a turning tensor."""
     x, y, z = w.y * J.xz, w.z * J.xy, w.x * J.yz
     xx, yy, zz = x - y, y - z, z - x

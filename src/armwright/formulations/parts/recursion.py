@@ -1,8 +1,8 @@
-"""The one loop under every O(n) formulation, over a tree of links.
+"""The loop over a tree of links that every O(n) formulation uses.
 
-A recursion is a step function; the loop hands it the state of the neighbour and the data of one joint. Because a step
-sees nothing but those, it can be unrolled for a six-joint arm or kept as a loop for a thousand-joint one, and it is
-the same for a chain and for a tree: the neighbour is the parent, and what goes inward is the sum over the children.
+A recursion is a step function, which takes the state of the neighbour and the data of one joint. As it depends on
+nothing else, it can be unrolled for a six-joint arm or remain a loop for a thousand joints. It is the same for chains
+and trees: outward, the neighbour is the parent; inward, the states of the children are added.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,12 +29,12 @@ def inward(
     A link without children starts from `tip`. A state is already in the frame of the receiving link.
     """
     rows = list(zip(*data, strict=True))
-    handed: list[list[State]] = [[] for _ in rows]
+    from_children: list[list[State]] = [[] for _ in rows]
     results: list[Any] = [None] * len(rows)
     for i in reversed(range(len(rows))):
-        state, results[i] = step(reduce(plus, handed[i]) if handed[i] else tip, *rows[i])
+        state, results[i] = step(reduce(plus, from_children[i]) if from_children[i] else tip, *rows[i])
         if parents[i] >= 0:
-            handed[parents[i]].append(state)
+            from_children[parents[i]].append(state)
     return results
 
 

@@ -21,7 +21,7 @@ from armwright.mechanism import Ball, Joint, Mechanism, known_equal
 
 
 def friction_at(viscous: Scalar, coulomb: Scalar, smooth: Scalar, qd: Scalar) -> Scalar:
-    """Return viscous and dry friction; dry friction jumps at rest, or is rounded within the speed `smooth`."""
+    """Return viscous and dry friction; dry friction jumps at rest, or changes smoothly within the speed `smooth`."""
     jumps = isinstance(smooth, (int, float)) and smooth == 0
     return viscous * qd + coulomb * (sign(qd) if jumps else tanh(qd * (1 / smooth)))
 
@@ -35,12 +35,12 @@ def single_joint_friction(joint: Joint, qd: Scalar) -> Scalar:
 
 def joint_friction(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
     """Return the friction of each joint of a placed mechanism."""
-    found = [single_joint_friction(joint, v) for joint, v in zip(mechanism.joints, joint_rates, strict=True)]
+    torques = [single_joint_friction(joint, v) for joint, v in zip(mechanism.joints, joint_rates, strict=True)]
     for ball in mechanism.balls:
         if mechanism.has_directional_friction(ball):
-            own = slice(ball.joint, ball.joint + ball.translations)
-            found[own] = _along_placement(ball, mechanism.joints[own], joint_rates[own])
-    return found
+            rows = slice(ball.joint, ball.joint + ball.translations)
+            torques[rows] = _along_placement(ball, mechanism.joints[rows], joint_rates[rows])
+    return torques
 
 
 def friction(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
@@ -51,9 +51,9 @@ def friction(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
 def _along_placement(ball: Ball, joints: Sequence[Joint], v: Coordinates) -> list[Scalar]:
     """Return the friction of a translation, in the axes of the body; it acts along the axes of the placement."""
     R = placement_rotation(ball)
-    seen = R @ Vector(*v, *[0] * (3 - len(joints)))
-    rub = [friction_at(j.viscous, j.coulomb, j.smooth, x) for j, x in zip(joints, seen, strict=False)]
-    return list(R.T @ Vector(*rub, *[0] * (3 - len(joints))))[: len(joints)]
+    velocity = R @ Vector(*v, *[0] * (3 - len(joints)))
+    friction_ = [friction_at(j.viscous, j.coulomb, j.smooth, x) for j, x in zip(joints, velocity, strict=False)]
+    return list(R.T @ Vector(*friction_, *[0] * (3 - len(joints))))[: len(joints)]
 
 
 def placement_rotation(ball: Ball) -> Matrix:
@@ -69,46 +69,50 @@ def rotor_torques(mechanism: Mechanism, joint_qdd: Coordinates) -> list[Scalar]:
     return to_coordinates(mechanism, [joint.armature * a for joint, a in zip(mechanism.joints, joint_qdd, strict=True)])
 
 
+_BALL_AXES = {"ball": (3, 4, 5), "planar": (0, 1, 5), "free": range(6)}
+"""The axes of the freedoms of a ball: three of translation, three of rotation."""
+
+
 def ball_rotor_torques(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
     """Return the torques of ball rotors beyond armature times acceleration, per joint."""
-    found: list[Scalar] = [0] * mechanism.n
+    torques: list[Scalar] = [0] * mechanism.n
     shift = None
     for ball, A, J in ball_rotors(mechanism):
         shift = shift or convective(mechanism, joint_rates)
-        own, count = slice(ball.rows.start, ball.rows.stop), ball.translations
-        v, w = _spatial(ball, joint_rates[own])
+        rows, count = slice(ball.rows.start, ball.rows.stop), ball.translations
+        v, w = _linear_and_angular(ball, joint_rates[rows])
         p, L = _scaled(A, v), _scaled(J, w)
         force, moment = w.cross(p), w.cross(L) + v.cross(p)
-        wanted = [*list(force)[:count], *([moment.z] if ball.kind == "planar" else moment)]
-        inside = [joint.armature * a for joint, a in zip(mechanism.joints[own], shift[own], strict=True)]
-        found[own] = [x - y for x, y in zip(wanted, inside, strict=True)]
-    return found
+        total = [*list(force)[:count], *([moment.z] if ball.kind == "planar" else moment)]
+        armature_part = [joint.armature * a for joint, a in zip(mechanism.joints[rows], shift[rows], strict=True)]
+        torques[rows] = [x - y for x, y in zip(total, armature_part, strict=True)]
+    return torques
 
 
 def ball_rotor_slopes(mechanism: Mechanism, joint_rates: Coordinates) -> Iterator[tuple[int, int, Scalar]]:
     """Yield (i, j, derivative of the torque on freedom i of a ball with a rotor by the rate of freedom j)."""
     for ball, A, J in ball_rotors(mechanism):
-        v, w = _spatial(ball, joint_rates[ball.rows.start : ball.rows.stop])
+        v, w = _linear_and_angular(ball, joint_rates[ball.rows.start : ball.rows.stop])
         p, L = _scaled(A, v), _scaled(J, w)
-        kept = {"ball": (3, 4, 5), "planar": (0, 1, 5), "free": range(6)}[ball.kind]
-        for j, k in zip(ball.rows, kept, strict=True):
+        axes = _BALL_AXES[ball.kind]
+        for j, k in zip(ball.rows, axes, strict=True):
             unit = Vector(*(int(axis == k % 3) for axis in range(3)))
             if k < 3:
                 along = _scaled(A, unit)
-                grown = *w.cross(along), *(unit.cross(p) + v.cross(along))
+                slope = *w.cross(along), *(unit.cross(p) + v.cross(along))
             else:
-                grown = *unit.cross(p), *(unit.cross(L) + w.cross(_scaled(J, unit)))
-            yield from ((i, j, grown[row]) for i, row in zip(ball.rows, kept, strict=True))
+                slope = *unit.cross(p), *(unit.cross(L) + w.cross(_scaled(J, unit)))
+            yield from ((i, j, slope[row]) for i, row in zip(ball.rows, axes, strict=True))
 
 
 def with_ball_rotor_coriolis(mechanism: Mechanism, joint_rates: Coordinates, matrix: SquareMatrix) -> SquareMatrix:
     """Add the Coriolis matrix of ball rotors to that of the links; it is skew-symmetric."""
     for ball, A, J in ball_rotors(mechanism):
-        v, w = _spatial(ball, joint_rates[ball.rows.start : ball.rows.stop])
+        v, w = _linear_and_angular(ball, joint_rates[ball.rows.start : ball.rows.stop])
         p, L = _cross(_scaled(A, v)), _cross(_scaled(J, w))
-        kept = {"ball": (3, 4, 5), "planar": (0, 1, 5), "free": range(6)}[ball.kind]
-        for i, row in zip(ball.rows, kept, strict=True):
-            for j, column in zip(ball.rows, kept, strict=True):
+        axes = _BALL_AXES[ball.kind]
+        for i, row in zip(ball.rows, axes, strict=True):
+            for j, column in zip(ball.rows, axes, strict=True):
                 lower = row >= 3 and column >= 3
                 part = L if lower else p if row >= 3 or column >= 3 else None
                 if part is not None:
@@ -119,15 +123,14 @@ def with_ball_rotor_coriolis(mechanism: Mechanism, joint_rates: Coordinates, mat
 def ball_rotors(mechanism: Mechanism) -> Iterator[tuple[Ball, Vector, Vector]]:
     """Yield the balls with rotors, with their armatures along and about the axes of the body."""
     for ball in mechanism.balls:
-        own = [mechanism.joints[i].armature for i in ball.rows]
-        if not all(known_equal(x, 0) for x in own):
-            along, about = own[: ball.translations], own[ball.translations :]
-            yield ball, Vector(*along, *[0] * (3 - len(along))), Vector(*[0] * (3 - len(about)), *about)
+        armatures = [mechanism.joints[i].armature for i in ball.rows]
+        if not all(known_equal(x, 0) for x in armatures):
+            yield ball, *_linear_and_angular(ball, armatures)
 
 
-def _spatial(ball: Ball, own: Coordinates) -> tuple[Vector, Vector]:
-    """Return velocity and angular velocity in the axes of the body."""
-    along, about = own[: ball.translations], own[ball.translations :]
+def _linear_and_angular(ball: Ball, entries: Coordinates) -> tuple[Vector, Vector]:
+    """Return the entries of the freedoms of a ball as vectors of translation and rotation, in the axes of the body."""
+    along, about = entries[: ball.translations], entries[ball.translations :]
     return Vector(*along, *[0] * (3 - len(along))), Vector(*[0] * (3 - len(about)), *about)
 
 
@@ -152,5 +155,5 @@ def friction_slope(joint: Joint, qd: Scalar) -> Scalar:
     smooth = joint.smooth
     if isinstance(smooth, (int, float)) and smooth == 0:
         return joint.viscous
-    rounded = tanh(qd * (1 / smooth))
-    return joint.viscous + joint.coulomb * (1 / smooth) * (1 - rounded * rounded)
+    sign_ = tanh(qd * (1 / smooth))
+    return joint.viscous + joint.coulomb * (1 / smooth) * (1 - sign_ * sign_)

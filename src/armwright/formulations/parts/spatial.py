@@ -1,9 +1,9 @@
-"""Twists, wrenches and 6x6 inertias carried across a joint as two screws: one along z, one along x.
+"""Twists, wrenches and 6x6 inertias, carried across a joint as two screws: one along z, one along x.
 
-The frame change Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d) is a screw about x after a screw about z.
-Moving a quantity along one axis at a time touches few entries, which makes this cheaper than one general 6x6
-transform. Branches and nearly parallel axes add shifts along y and z and a turn about z, a ball joint adds a general
-transform; none of these is computed if it is known to be the identity.
+The frame change Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d) is a screw about x after a screw about z. Moving a
+quantity along one axis at a time touches few entries, which makes this cheaper than one general 6x6 transform. Branches
+and nearly parallel axes add shifts along y and z and a rotation about z, a ball joint adds a general transform; none of
+these is computed if it is known to be the identity.
 
     v, w     velocity (or acceleration) of the link origin, angular velocity (or acceleration)
     f, n     force, and moment about the link origin
@@ -29,7 +29,7 @@ class Pair(NamedTuple):
         return Pair(self.linear * k, self.angular * k)
 
     def dot(self, other: "Pair") -> Scalar:
-        """Power, of a wrench and a twist."""
+        """Return the power of a wrench and a twist."""
         return self.linear.dot(other.linear) + self.angular.dot(other.angular)
 
     def along(self, joint: Joint) -> Scalar:
@@ -56,18 +56,18 @@ class Inertia(NamedTuple):
         return Inertia(self.A + other.A, self.B + other.B, self.C + other.C)
 
     def rotate_z(self, c: Scalar, s: Scalar) -> "Inertia":
-        """In axes from which these are turned about z."""
+        """Return it in axes from which its own are rotated about z."""
         return Inertia(self.A.rotate_z(c, s), _rotate_matrix_z(self.B, c, s), self.C.rotate_z(c, s))
 
     def rotate_x(self, c: Scalar, s: Scalar) -> "Inertia":
         return Inertia(self.A.rotate_x(c, s), _rotate_matrix_x(self.B, c, s), self.C.rotate_x(c, s))
 
-    def turned(self, R: Matrix) -> "Inertia":
-        """In axes from which these are turned by any R."""
+    def rotated(self, R: Matrix) -> "Inertia":
+        """Return it in axes from which its own are rotated by R."""
         return Inertia(rotate(R, self.A), R.dot(self.B).dot(R.T), rotate(R, self.C))
 
     def moved(self, s: Vector) -> "Inertia":
-        """About a point from which the origin is s away: B - A s~, C + s~ B + (s~ B)^T - s~ A s~."""
+        """Return it about a point from which the origin is s away: B - A s~, C + s~ B + (s~ B)^T - s~ A s~."""
         (x, y, z), A, B = s, self.A.matrix, self.B
         shifted = Matrix(*(v - row.cross(s) for v, row in zip(B, A, strict=True)))
         both = B + shifted
@@ -81,7 +81,7 @@ class Inertia(NamedTuple):
         )
         return Inertia(self.A, shifted, self.C + more)
 
-    def at(self, x: Pair) -> Pair:
+    def times(self, x: Pair) -> Pair:
         return Pair(self.A @ x.linear + self.B @ x.angular, self.B.T @ x.linear + self.C @ x.angular)
 
     def column(self, joint: Joint) -> Pair:
@@ -117,18 +117,18 @@ def eliminate(M: Inertia, joint: Joint) -> Pivot:
     left = column.times(joint.armature * inverse)
     (u, v), (pu, pv) = column, psi
     if joint.prismatic:
-        A = _less(M.A, u, pu, left.linear)
+        A = _minus_product(M.A, u, pu, left.linear)
         B = Matrix(M.B.x - pv * u.x, M.B.y - pv * u.y, left.angular)
-        C = _less(M.C, v, pv)
+        C = _minus_product(M.C, v, pv)
     else:
         x, y, _ = M.B.T
-        A = _less(M.A, u, pu)
+        A = _minus_product(M.A, u, pu)
         B = Matrix(x - pu * v.x, y - pu * v.y, left.linear).T
-        C = _less(M.C, v, pv, left.angular)
+        C = _minus_product(M.C, v, pv, left.angular)
     return Pivot(psi, inverse, Inertia(A, B, C))
 
 
-def _less(S: Symmetric, u: Vector, v: Vector, last: Vector | None = None) -> Symmetric:
+def _minus_product(S: Symmetric, u: Vector, v: Vector, last: Vector | None = None) -> Symmetric:
     """S - u v^T for parallel u and v, its third row replaced by `last` where that is known."""
     xx, yy, xy = S.xx - u.x * v.x, S.yy - u.y * v.y, S.xy - u.x * v.y
     if last is not None:
@@ -155,7 +155,7 @@ class Screw(NamedTuple):
         if not (structural(y, 0) and structural(z, 0)):
             v = v + w.cross(Vector(0, y, z))
         v = Vector(v.x, v.y + a * w.z, v.z - a * w.y)
-        v, w = _turned_x(v, R.ca, -R.sa), _turned_x(w, R.ca, -R.sa)
+        v, w = _rotated_x(v, R.ca, -R.sa), _rotated_x(w, R.ca, -R.sa)
         v = Vector(v.x + d * w.y, v.y - d * w.x, v.z)
         return Pair(rotate_z(v, R.ct, -R.st), rotate_z(w, R.ct, -R.st))
 
@@ -165,7 +165,7 @@ class Screw(NamedTuple):
         n = Vector(n.x - d * f.y, n.y + d * f.x, n.z)
         f, n = rotate_z(f, R.ct, R.st), rotate_z(n, R.ct, R.st)
         n = Vector(n.x, n.y - a * f.z, n.z + a * f.y)
-        f, n = _turned_x(f, R.ca, R.sa), _turned_x(n, R.ca, R.sa)
+        f, n = _rotated_x(f, R.ca, R.sa), _rotated_x(n, R.ca, R.sa)
         if not (structural(y, 0) and structural(z, 0)):
             n = n + Vector(0, y, z).cross(f)
         f, n = rotate_z(f, R.cg, R.sg), rotate_z(n, R.cg, R.sg)
@@ -181,7 +181,7 @@ class Screw(NamedTuple):
             M = M.moved(Vector(0, y, z))
         if not (structural(R.sg, 0) and structural(R.cg, 1)):
             M = M.rotate_z(R.cg, R.sg)
-        return M if placement is None else M.turned(placement.rotation).moved(placement.position)
+        return M if placement is None else M.rotated(placement.rotation).moved(placement.position)
 
 
 def screw(joint: Joint, q: Scalar) -> Screw:
@@ -189,7 +189,7 @@ def screw(joint: Joint, q: Scalar) -> Screw:
     return Screw(joint.rotation(q), joint.a, joint.extension(q), joint.y, joint.z, joint.placement)
 
 
-def _turned_x(v: Vector, c: Scalar, s: Scalar) -> Vector:
+def _rotated_x(v: Vector, c: Scalar, s: Scalar) -> Vector:
     return Vector(v.x, c * v.y - s * v.z, s * v.y + c * v.z)
 
 

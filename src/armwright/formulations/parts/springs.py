@@ -34,67 +34,71 @@ def torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
 
 def joint_torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
     """Return the same torques per joint."""
-    found: list[Scalar] = [0] * mechanism.n
-    for i in _alone(mechanism):
-        found[i] = _pull(mechanism.joints[i], _stretch(mechanism.joints[i], x[i]))
+    torques: list[Scalar] = [0] * mechanism.n
+    for i in _single_joints(mechanism):
+        torques[i] = _spring_torque(mechanism.joints[i], _deflection(mechanism.joints[i], x[i]))
     for ball in mechanism.balls:
         if ball.at:
-            found[ball.rows.start : ball.rows.stop] = _ball_pull(mechanism, ball)
+            torques[ball.rows.start : ball.rows.stop] = _ball_spring_torques(mechanism, ball)
     if mechanism.compensated:
-        found = [spring + weight for spring, weight in zip(found, _carried(mechanism, x), strict=True)]
-    return found
+        torques = [spring + weight for spring, weight in zip(torques, _weight_torques(mechanism, x), strict=True)]
+    return torques
 
 
-class Pull(NamedTuple):
-    """Force and moment on a link and everything outwards."""
+class Weight(NamedTuple):
+    """The weight of a link and everything outwards: force and moment."""
 
     force: Vector
     moment: Vector
 
 
-def _carried(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
+def _weight_torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
     """Return the torques of the compensated weight on the joints."""
     base = Rotation(1, 0, 1, 0), mechanism.gravity
-    down = outward(mechanism.parents, _turned_down, base, mechanism.joints, x)
-    nothing = Pull(ZERO, ZERO)
-    return inward(mechanism.parents, _weigh, nothing, mechanism.joints, mechanism.compensated, down, x)
+    gravity = outward(mechanism.parents, _gravity_step, base, mechanism.joints, x)
+    tip = Weight(ZERO, ZERO)
+    return inward(mechanism.parents, _weight_step, tip, mechanism.joints, mechanism.compensated, gravity, x)
 
 
-def _turned_down(last: tuple[Rotation, Vector], joint: Joint, x: Scalar) -> tuple[Rotation, Vector]:
+def _gravity_step(last: tuple[Rotation, Vector], joint: Joint, x: Scalar) -> tuple[Rotation, Vector]:
     """Return the rotation of a joint, and gravity in the axes of its link."""
     R = joint.rotation(x)
     return R, R.T @ last[1]
 
 
-def _weigh(outer: Pull, joint: Joint, part: Link, down: tuple[Rotation, Vector], x: Scalar) -> tuple[Pull, Scalar]:
-    R, g = down
+def _weight_step(
+    outer: Weight, joint: Joint, part: Link, frame: tuple[Rotation, Vector], x: Scalar
+) -> tuple[Weight, Scalar]:
+    R, g = frame
     force, moment = g * part.mass + outer.force, part.moment.cross(g) + outer.moment
-    seen = R @ force
-    return Pull(seen, R @ moment + joint.offset(x).cross(seen)), force.z if joint.prismatic else moment.z
+    parent_force = R @ force
+    inner = Weight(parent_force, R @ moment + joint.offset(x).cross(parent_force))
+    return inner, force.z if joint.prismatic else moment.z
 
 
 def energy(mechanism: Mechanism, x: Coordinates) -> Scalar:
     """Return the energy stored in the springs of a placed mechanism."""
     stored: Scalar = 0
-    for i in _alone(mechanism):
-        stored = stored + _stored(mechanism.joints[i], _stretch(mechanism.joints[i], x[i]))
+    for i in _single_joints(mechanism):
+        stored = stored + _energy_of(mechanism.joints[i], _deflection(mechanism.joints[i], x[i]))
     for ball in mechanism.balls:
-        for i, stretch in zip(ball.rows, _stretches(mechanism, ball) if ball.at else (), strict=bool(ball.at)):
-            stored = stored + _stored(mechanism.joints[i], stretch)
+        if ball.at:
+            for i, deflection in zip(ball.rows, _ball_deflections(mechanism, ball), strict=True):
+                stored = stored + _energy_of(mechanism.joints[i], deflection)
     return stored
 
 
 def slopes(mechanism: Mechanism, x: Coordinates) -> Iterator[tuple[int, int, Scalar]]:
     """Yield (i, j, derivative of the spring torque of joint i by joint j) of a placed mechanism.
 
-    Turned by a small d, the rotation vector r grows by d + r x d / 2 + c r x (r x d) with a = |r| / 2 and
+    After a small rotation d, the rotation vector r grows by d + r x d / 2 + c r x (r x d) with a = |r| / 2 and
     c = (1 - a cot(a)) / r.r.
     """
-    for i in _alone(mechanism):
+    for i in _single_joints(mechanism):
         joint = mechanism.joints[i]
-        stretch, slope = _stretch(joint, x[i]), joint.spring_stiffness
+        deflection, slope = _deflection(joint, x[i]), joint.spring_stiffness
         for k, factor in enumerate(joint.spring_curve, start=2):
-            slope = slope + k * factor * _power(stretch, k - 1)
+            slope = slope + k * factor * _power(deflection, k - 1)
         yield i, i, slope
     for ball in mechanism.balls:
         if ball.at:
@@ -102,53 +106,53 @@ def slopes(mechanism: Mechanism, x: Coordinates) -> Iterator[tuple[int, int, Sca
 
 
 def _ball_slopes(mechanism: Mechanism, ball: Ball) -> Iterator[tuple[int, int, Scalar]]:
-    own, count = ball.rows, ball.translations
-    stiffness = [mechanism.joints[i].spring_stiffness for i in own]
+    rows, count = ball.rows, ball.translations
+    stiffness = [mechanism.joints[i].spring_stiffness for i in rows]
     if count:
-        force = Vector(*_ball_pull(mechanism, ball)[:count], *[0] * (3 - count))
+        force = Vector(*_ball_spring_torques(mechanism, ball)[:count], *[0] * (3 - count))
         K = [Vector(*(k * entry for entry in row)) for k, row in zip(stiffness, placement_rotation(ball), strict=False)]
         R = placement_rotation(ball).T
-        for i, row in zip(own, R, strict=False):
-            for j, column in zip(own[:count], zip(*K, strict=True), strict=False):
+        for i, row in zip(rows, R, strict=False):
+            for j, column in zip(rows[:count], zip(*K, strict=True), strict=False):
                 yield i, j, total(a * b for a, b in zip(row, column, strict=False))
         turning = {"planar": (2,), "free": (0, 1, 2)}[ball.kind]
-        for j, k in zip(own[count:], turning, strict=True):
+        for j, k in zip(rows[count:], turning, strict=True):
             unit = Vector(*(int(k == axis) for axis in range(3)))
-            yield from ((i, j, x) for i, x in zip(own[:count], force.cross(unit), strict=False))
+            yield from ((i, j, x) for i, x in zip(rows[:count], force.cross(unit), strict=False))
     if ball.kind == "planar":
-        yield own[-1], own[-1], stiffness[-1]
+        yield rows[-1], rows[-1], stiffness[-1]
         return
-    r, bent = Vector(*_stretches(mechanism, ball)[count:]), curvature_factor(*_turn(mechanism, ball))
-    for j, unit in zip(own[count:], IDENTITY, strict=True):
+    r, curvature = Vector(*_ball_deflections(mechanism, ball)[count:]), curvature_factor(*_quaternions(mechanism, ball))
+    for j, unit in zip(rows[count:], IDENTITY, strict=True):
         across = r.cross(unit)
-        column = (unit + across * 0.5 + r.cross(across) * bent) * stiffness[-1]
-        yield from ((i, j, x) for i, x in zip(own[count:], column, strict=True))
+        column = (unit + across * 0.5 + r.cross(across) * curvature) * stiffness[-1]
+        yield from ((i, j, x) for i, x in zip(rows[count:], column, strict=True))
 
 
-def _alone(mechanism: Mechanism) -> list[int]:
+def _single_joints(mechanism: Mechanism) -> list[int]:
     """Return the joints of one freedom with springs."""
-    of_balls = mechanism.ball_joints
-    return [i for i, joint in enumerate(mechanism.joints) if joint.sprung and i not in of_balls]
+    balls = mechanism.ball_joints
+    return [i for i, joint in enumerate(mechanism.joints) if joint.sprung and i not in balls]
 
 
-def _stretch(joint: Joint, at: Scalar) -> Scalar:
+def _deflection(joint: Joint, at: Scalar) -> Scalar:
     if isinstance(at, Angle):
-        away = at + -joint.spring_rest
-        return angle_of(away.cos(), away.sin())
+        rotation = at + -joint.spring_rest
+        return angle_of(rotation.cos(), rotation.sin())
     return at - joint.spring_rest
 
 
-def _pull(joint: Joint, stretch: Scalar) -> Scalar:
-    pull = joint.spring_stiffness * stretch
+def _spring_torque(joint: Joint, deflection: Scalar) -> Scalar:
+    torque = joint.spring_stiffness * deflection
     for k, factor in enumerate(joint.spring_curve, start=2):
-        pull = pull + factor * _power(stretch, k)
-    return pull
+        torque = torque + factor * _power(deflection, k)
+    return torque
 
 
-def _stored(joint: Joint, stretch: Scalar) -> Scalar:
-    stored = joint.spring_stiffness * (stretch * stretch) * 0.5
+def _energy_of(joint: Joint, deflection: Scalar) -> Scalar:
+    stored = joint.spring_stiffness * (deflection * deflection) * 0.5
     for k, factor in enumerate(joint.spring_curve, start=2):
-        stored = stored + factor * _power(stretch, k + 1) * (1 / (k + 1))
+        stored = stored + factor * _power(deflection, k + 1) * (1 / (k + 1))
     return stored
 
 
@@ -159,29 +163,29 @@ def _power(x: Scalar, k: int) -> Scalar:
     return power
 
 
-def _ball_pull(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
+def _ball_spring_torques(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
     """Return the spring torque of each freedom of a ball; forces are in the axes of its body."""
-    joints, stretches = [mechanism.joints[i] for i in ball.rows], _stretches(mechanism, ball)
-    pulls = [joint.spring_stiffness * stretch for joint, stretch in zip(joints, stretches, strict=True)]
+    joints, stretches = [mechanism.joints[i] for i in ball.rows], _ball_deflections(mechanism, ball)
+    torques = [joint.spring_stiffness * deflection for joint, deflection in zip(joints, stretches, strict=True)]
     if not ball.translations:
-        return pulls
+        return torques
     count = ball.translations
-    force = placement_rotation(ball).T @ Vector(*pulls[:count], *[0] * (3 - count))
-    return [*list(force)[:count], *pulls[count:]]
+    force = placement_rotation(ball).T @ Vector(*torques[:count], *[0] * (3 - count))
+    return [*list(force)[:count], *torques[count:]]
 
 
-def _stretches(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
+def _ball_deflections(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
     """Return the deflection of each freedom of a ball: along the axes of its placement, and as a rotation vector."""
     rest = [mechanism.joints[i].spring_rest for i in ball.rows]
     along = [at - start for at, start in zip(ball.at[: ball.translations], rest, strict=False)]
     if ball.kind == "planar":
         c, s = ball.at[2:]
-        away = Angle(c, s, -rest[2])
-        return [*along, angle_of(away.cos(), away.sin())]
-    return [*along, *rotation_between(*_turn(mechanism, ball))]
+        rotation = Angle(c, s, -rest[2])
+        return [*along, angle_of(rotation.cos(), rotation.sin())]
+    return [*along, *rotation_between(*_quaternions(mechanism, ball))]
 
 
-def _turn(mechanism: Mechanism, ball: Ball) -> tuple[Coordinates, Coordinates]:
+def _quaternions(mechanism: Mechanism, ball: Ball) -> tuple[Coordinates, Coordinates]:
     """Return the quaternions of a ball at rest and at its position."""
     rest = [mechanism.joints[i].spring_rest for i in ball.rows[ball.translations :]]
     start = (0, 0, 0, 1) if all(structural(r, 0) for r in rest) else quaternion_of(Vector(*rest))

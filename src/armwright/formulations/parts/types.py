@@ -1,4 +1,4 @@
-"""Names for what goes in and out of a formulation."""
+"""Types of the arguments and results of formulations."""
 
 from collections.abc import Sequence
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""The centre of mass of a whole robot, its velocity, and the momentum about it.
+"""The centre of mass of a robot, its velocity, and the momentum about it.
 
 D. E. Orin, A. Goswami, 'Centroidal momentum matrix of a humanoid robot', IROS 2008: column i of the matrix is the
 momentum of everything beyond joint i, as one body, for a unit rate of that joint.
@@ -34,15 +34,15 @@ class MassMoment(NamedTuple):
 
 def center_of_mass(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
     """Return c, by first moments summed from the tips inward."""
-    return list(_center(mechanism, _heaps(mechanism, q)))
+    return list(_center_of(mechanism, _mass_moments(mechanism, q)))
 
 
 def center_of_mass_jacobian(mechanism: Mechanism, q: Coordinates) -> Rows:
     """Return the Jacobian of c, 3 x n: the bodies beyond a joint move c by their share of the mass."""
-    heaps, share = _heaps(mechanism, q), 1 / _mass(mechanism)
+    moments, share = _mass_moments(mechanism, q), 1 / _mass(mechanism)
     columns = [
         W @ ((Z * outer.m if joint.prismatic else Z.cross(outer.h)) * share)
-        for joint, (W, _), (_, outer) in zip(mechanism.joints, link_placements(mechanism, q), heaps, strict=True)
+        for joint, (W, _), (_, outer) in zip(mechanism.joints, link_placements(mechanism, q), moments, strict=True)
     ]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -51,24 +51,24 @@ def centroidal_momentum(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -
     """Return the momentum of all links, summed from the tips inward, about the centre of mass."""
     twists = outward(mechanism.parents, twist_step, ZERO_PAIR, mechanism.joints, q, qd)
     screws = [screw(joint, x) for joint, x in zip(mechanism.joints, q, strict=True)]
-    handed = inward(mechanism.parents, _gather, ZERO_PAIR, mechanism.links, twists, screws)
-    whole = ZERO_PAIR
-    for parent, (inner, _) in zip(mechanism.parents, handed, strict=True):
-        whole = whole.plus(inner) if parent < 0 else whole
+    momenta = inward(mechanism.parents, _momentum_step, ZERO_PAIR, mechanism.links, twists, screws)
+    total = ZERO_PAIR
+    for parent, (inner, _) in zip(mechanism.parents, momenta, strict=True):
+        total = total.plus(inner) if parent < 0 else total
     W = mechanism.base.rotation
-    l, lever = W @ whole.linear, _center(mechanism, _heaps(mechanism, q)) - mechanism.base.position  # noqa: E741
-    return [*l, *(W @ whole.angular - lever.cross(l))]
+    l, lever = W @ total.linear, _center_of(mechanism, _mass_moments(mechanism, q)) - mechanism.base.position  # noqa: E741
+    return [*l, *(W @ total.angular - lever.cross(l))]
 
 
 def centroidal_momentum_matrix(mechanism: Mechanism, q: Coordinates) -> Rows:
     """Return l above k - (c - o) x l for a unit rate of each joint, 6 x n."""
     screws = [screw(joint, x) for joint, x in zip(mechanism.joints, q, strict=True)]
     bodies = inward(mechanism.parents, composite, None, mechanism.links, screws)
-    c, columns = _center(mechanism, _heaps(mechanism, q)), []
+    c, columns = _center_of(mechanism, _mass_moments(mechanism, q)), []
     for joint, body, frame in zip(mechanism.joints, bodies, link_frames(mechanism, q), strict=True):
-        own = unit_wrench(joint, body)
-        l = frame.rotation @ own.linear  # noqa: E741
-        columns.append([*l, *(frame.rotation @ own.angular + (frame.position - c).cross(l))])
+        wrench = unit_wrench(joint, body)
+        l = frame.rotation @ wrench.linear  # noqa: E741
+        columns.append([*l, *(frame.rotation @ wrench.angular + (frame.position - c).cross(l))])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -76,29 +76,29 @@ def _mass(mechanism: Mechanism) -> Scalar:
     return sum((link.mass for link in mechanism.links), start=0)
 
 
-def _heaps(mechanism: Mechanism, q: Coordinates) -> list[tuple[MassMoment, MassMoment]]:
+def _mass_moments(mechanism: Mechanism, q: Coordinates) -> list[tuple[MassMoment, MassMoment]]:
     """Return each link and everything outwards: in the parent's frame, and in its own."""
-    return inward(mechanism.parents, _heap, MassMoment(0, ZERO), mechanism.links, mechanism.joints, q)
+    return inward(mechanism.parents, _mass_moment_step, MassMoment(0, ZERO), mechanism.links, mechanism.joints, q)
 
 
-def _heap(
+def _mass_moment_step(
     outer: MassMoment, link: AnyLink, joint: Joint, q: Scalar
 ) -> tuple[MassMoment, tuple[MassMoment, MassMoment]]:
-    own = MassMoment(link.mass + outer.m, link.moment + outer.h)
-    inner = MassMoment(own.m, joint.rotation(q) @ own.h + joint.offset(q) * own.m)
-    return inner, (inner, own)
+    beyond = MassMoment(link.mass + outer.m, link.moment + outer.h)
+    inner = MassMoment(beyond.m, joint.rotation(q) @ beyond.h + joint.offset(q) * beyond.m)
+    return inner, (inner, beyond)
 
 
-def _center(mechanism: Mechanism, heaps: list[tuple[MassMoment, MassMoment]]) -> Vector:
+def _center_of(mechanism: Mechanism, moments: list[tuple[MassMoment, MassMoment]]) -> Vector:
     moment = ZERO
-    for parent, (inner, _) in zip(mechanism.parents, heaps, strict=True):
+    for parent, (inner, _) in zip(mechanism.parents, moments, strict=True):
         moment = moment + inner.h if parent < 0 else moment
     center: Vector = mechanism.base.position + mechanism.base.rotation @ (moment * (1 / _mass(mechanism)))
     return center
 
 
-def _gather(outer: Pair, link: AnyLink, twist: Pair, X: Screw) -> tuple[Pair, tuple[Pair, Pair]]:
+def _momentum_step(outer: Pair, link: AnyLink, twist: Pair, X: Screw) -> tuple[Pair, tuple[Pair, Pair]]:
     v, w = twist
-    own = Pair(v * link.mass + w.cross(link.moment), link.moment.cross(v) + link.origin_inertia @ w).plus(outer)
-    inner = X.wrench_to_parent(own)
-    return inner, (inner, own)
+    beyond = Pair(v * link.mass + w.cross(link.moment), link.moment.cross(v) + link.origin_inertia @ w).plus(outer)
+    inner = X.wrench_to_parent(beyond)
+    return inner, (inner, beyond)

@@ -3,10 +3,10 @@
 S. Echeandia, P. M. Wensing, 'Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
 systems', J. Computational and Nonlinear Dynamics 16 (2021): moving composite bodies, a path inward from each joint.
 
-    C_ij = S_i . (B_i S_j + I_i Sd_j),   C_ji = S_j . (B_i S_i + I_i Sd_i)        for j on the way from i to the base
+    C_ij = S_i . (B_i S_j + I_i Sd_j),   C_ji = S_j . (B_i S_i + I_i Sd_i)        for j from i to the base
 
-The velocities are half of those of the robot, as 2 B and 2 Sd are at hand (`parts.moving_bodies`). Where velocities are
-no rates of coordinates, as those of a ball joint, there are no Christoffel symbols; C is what these equations say.
+The velocities are half of those of the robot, as `parts.moving_bodies` computes 2 B and 2 Sd. Velocities of a ball
+joint are no rates of coordinates and have no Christoffel symbols; there these equations define C.
 """
 
 from armwright.algebra import ZERO, Z

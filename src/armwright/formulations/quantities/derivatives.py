@@ -1,15 +1,15 @@
 """Derivatives of the dynamics, by a recursion over the tree.
 
     dtau/dq, dtau/dqd, M             at given accelerations
-    dqdd/dq, dqdd/dqd, M^-1          at given torques:  dqdd/dx = -M^-1 dtau/dx, with qdd held
+    dqdd/dq, dqdd/dqd, M^-1          at given torques:  dqdd/dx = -M^-1 dtau/dx, at constant qdd
 
 S. Singh, R. P. Russell, P. M. Wensing, 'Efficient analytical derivatives of rigid-body dynamics using spatial vector
 algebra', IEEE Robotics and Automation Letters 7 (2022); J. Carpentier, N. Mansard, 'Analytical derivatives of rigid
-body dynamics algorithms', Robotics: Science and Systems (2018). For everything beyond it, moving a joint is turning or
-shifting the rest the other way, and then turning or shifting the whole:
+body dynamics algorithms', Robotics: Science and Systems (2018). For the links beyond a joint, a displacement of the
+joint is the opposite displacement of the rest of the robot, then a displacement of the robot as a rigid body:
 
     dtau_i/dq_j = S_i . (2 B_i psid_j + I_i psidd_j)
-    dtau_j/dq_i = S_j . (2 B_i psid_i + I_i psidd_i + S_i x* F_i)       for j on the way from i to the base, j not i
+    dtau_j/dq_i = S_j . (2 B_i psid_i + I_i psidd_i + S_i x* F_i)       for j from i to the base, j not i
     dtau_i/dqd_j = S_i . (2 B_i S_j + I_i (psid_j + Sd_j))              and the same with i and j exchanged
 
 with I_i, 2 B_i as in `parts.moving_bodies` and F_i the wrench on all from link i outwards. Between branches everything
@@ -72,18 +72,18 @@ def by_state(
     n, joints = mechanism.n, mechanism.joints
     links, motions = velocities(mechanism, q, qd), tensor_motion(mechanism, q, qd, qdd)
     wrenches = inward(mechanism.parents, _force, ZERO_PAIR, mechanism.links, links, motions, loads)
-    by_rate = [_by_rate(joint, link) for joint, link in zip(joints, links, strict=True)]
-    by_place = [
-        _by_place(joint, link, at)
+    changes_by_qd = [_change_by_qd(joint, link) for joint, link in zip(joints, links, strict=True)]
+    changes_by_q = [
+        _change_by_q(joint, link, at)
         for joint, link, at in zip(joints, links, _before(mechanism, links, motions), strict=True)
     ]
     dq, dqd, M = ([[0] * n for _ in range(n)] for _ in range(3))
     for i, body in enumerate(moving_bodies(mechanism, links)):
-        required = [body.wrench_of(by_rate[i]), body.wrench_of(by_place[i])]
-        turned = _turned(joints[i], wrenches[i])
-        for j, u, y, (rate, place) in inward_path(mechanism, links, i, body.column(joints[i]), required, turned):
-            dq[j][i], dqd[j][i] = place.along(joints[j]), rate.along(joints[j])
-            dq[i][j], dqd[i][j] = by_place[j].torque_on(u, y), by_rate[j].torque_on(u, y)
+        required = [body.wrench_of(changes_by_qd[i]), body.wrench_of(changes_by_q[i])]
+        change = _wrench_change(joints[i], wrenches[i])
+        for j, u, y, (by_qd, by_q) in inward_path(mechanism, links, i, body.column(joints[i]), required, change):
+            dq[j][i], dqd[j][i] = by_q.along(joints[j]), by_qd.along(joints[j])
+            dq[i][j], dqd[i][j] = changes_by_q[j].torque_on(u, y), changes_by_qd[j].torque_on(u, y)
             M[i][j] = M[j][i] = u.along(joints[j])
     return [dq, dqd, M]
 
@@ -105,24 +105,24 @@ class InnerMotion(NamedTuple):
 
 def _before(mechanism: Mechanism, links: list[RelativeVelocity], motions: list[TensorMotion]) -> list[InnerMotion]:
     """Return the motion before each joint, in the axes of its link; for a ball, before its first freedom."""
-    found = list[InnerMotion]()
+    inner = list[InnerMotion]()
     for parent, link in zip(mechanism.parents, links, strict=True):
         if link.freedom.first:
             m = motions[parent] if parent >= 0 else base_motion(mechanism)
             wd, vd = m.wd, m.sdd + m.Omega @ link.s
         else:
-            wd, vd = found[parent]
-        found.append(InnerMotion(link.X.R.T @ wd, link.X.R.T @ vd))
-    return found
+            wd, vd = inner[parent]
+        inner.append(InnerMotion(link.X.R.T @ wd, link.X.R.T @ vd))
+    return inner
 
 
-def _by_rate(joint: Joint, link: RelativeVelocity) -> MotionChange:
+def _change_by_qd(joint: Joint, link: RelativeVelocity) -> MotionChange:
     """Return the change by qd: S, and psid + Sd."""
-    turning = (link.before + link.after).cross(Z)
-    return MotionChange(ZERO, turning, ZERO) if joint.prismatic else MotionChange(Z, Z.cross(link.freedom.nu), turning)
+    rate = (link.before + link.after).cross(Z)
+    return MotionChange(ZERO, rate, ZERO) if joint.prismatic else MotionChange(Z, Z.cross(link.freedom.nu), rate)
 
 
-def _by_place(joint: Joint, link: RelativeVelocity, at: InnerMotion) -> MotionChange:
+def _change_by_q(joint: Joint, link: RelativeVelocity, at: InnerMotion) -> MotionChange:
     """Return the change by q: psid and psidd."""
     z = Vector(*(row.z for row in acceleration_tensor(link.before, at.wd)))
     if joint.prismatic:
@@ -131,7 +131,7 @@ def _by_place(joint: Joint, link: RelativeVelocity, at: InnerMotion) -> MotionCh
     return MotionChange(x, at.vd.cross(Z) + (x + x).cross(link.freedom.nu), z)
 
 
-def _turned(joint: Joint, wrench: Pair) -> Pair:
+def _wrench_change(joint: Joint, wrench: Pair) -> Pair:
     """Return S x* F, the change of a wrench turned about an axis or shifted along it."""
     f, n = wrench
     return Pair(ZERO, Z.cross(f)) if joint.prismatic else Pair(Z.cross(f), Z.cross(n))

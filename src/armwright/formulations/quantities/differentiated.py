@@ -1,11 +1,11 @@
 """Derivatives of traced functions: the graph of any recursion differentiates itself.
 
     dtau/dq, dtau/dqd, M             at given accelerations
-    dqdd/dq, dqdd/dqd, M^-1          at given torques:  dqdd/dx = -M^-1 dtau/dx, with qdd held
-    dG/dqdd                          of the Gibbs function: the torques again, by no recursion of forces
+    dqdd/dq, dqdd/dqd, M^-1          at given torques:  dqdd/dx = -M^-1 dtau/dx, at constant qdd
+    dG/dqdd                          of the Gibbs function: the torques without a recursion of forces
 
-The first two are a second way to the numbers of the recursion in `derivatives`. Derivatives by q are by
-its tangent, dtau/dq T with dq/dt = T qd. Coulomb friction counts as constant on either side of rest.
+The first two are an alternative to the recursion in `derivatives`. Derivatives by q are by its tangent, dtau/dq T with
+dq/dt = T qd. Coulomb friction counts as constant on either side of rest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from armwright.formulations.parts.linear import factor
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
 from armwright.formulations.parts.unsolved import UnsolvedDerivatives
 from armwright.graph.differentiate import derivatives
-from armwright.graph.replay import replaced
+from armwright.graph.replay import substituted
 from armwright.mechanism import Mechanism
 
 _BIAS = bias_of(cartesian_tensor.inverse_dynamics)
@@ -37,15 +37,14 @@ def _matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
 
 
 def of_inverse_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[SquareMatrix]:
-    """[dtau/dq, dtau/dqd, M] for traced q, qd and qdd."""
+    """Return [dtau/dq, dtau/dqd, M] for traced q, qd and qdd."""
     tau = _torques(mechanism, q, qd, qdd)
-    if mechanism.constrained_loops:
-        return [_by_tangent(mechanism, tau, q), _jacobian(tau, qd), _jacobian(tau, qdd)]
-    return [_by_tangent(mechanism, tau, q), _jacobian(tau, qd), _matrix(mechanism, q)]
+    M = _jacobian(tau, qdd) if mechanism.constrained_loops else _matrix(mechanism, q)
+    return [_by_tangent(mechanism, tau, q), _jacobian(tau, qd), M]
 
 
 def of_forward_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates) -> list[SquareMatrix]:
-    """[dqdd/dq, dqdd/dqd, M^-1] for traced q, qd and tau."""
+    """Return [dqdd/dq, dqdd/dqd, M^-1] for traced q, qd and tau."""
     if mechanism.constrained_loops:
         qdd = adapters.accelerations(_SOLVED, mechanism, q, qd, tau, mechanism.wrenches())
         return [_by_tangent(mechanism, qdd, q), _jacobian(qdd, qd), _jacobian(qdd, tau)]
@@ -53,22 +52,23 @@ def of_forward_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, t
     bias = adapters.bias(_BIAS, mechanism, q, qd, mechanism.wrenches())
     factors = factor(_matrix(mechanism, q))
     qdd = factors.solve([t - b for t, b in zip(tau, bias, strict=True)])
-    held = [graph.input(f"qdd{i + 1}") for i in range(len(tau))]  # differentiated as constants, then replaced
-    torques = _torques(mechanism, q, qd, held)
-    values = dict(zip(held, qdd, strict=True))
+    # qdd is constant in the derivatives, then substituted
+    constant_qdd = [graph.input(f"qdd{i + 1}") for i in range(len(tau))]
+    torques = _torques(mechanism, q, qd, constant_qdd)
+    values = dict(zip(constant_qdd, qdd, strict=True))
     by_state = _by_tangent(mechanism, torques, q), _jacobian(torques, qd)
-    by_q, by_qd = ([replaced(row, values) for row in matrix] for matrix in by_state)
+    by_q, by_qd = ([substituted(row, values) for row in matrix] for matrix in by_state)
     return UnsolvedDerivatives(factors, by_q, by_qd).solved()
 
 
 def of_gibbs_function(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Scalar]:
-    """dG/dqdd for traced qdd: Mata et al. 2002, (5)."""
+    """Return dG/dqdd for traced qdd: Mata et al. 2002, (5)."""
     G = adapters.gibbs(gibbs_appell.gibbs_function, mechanism, q, qd, qdd, mechanism.wrenches())
     return _jacobian([G], qdd)[0]
 
 
 def _by_tangent(mechanism: Mechanism, outputs: Sequence[Scalar], q: Coordinates) -> SquareMatrix:
-    """The derivatives by q in the directions of velocities."""
+    """Return the derivatives by q in the directions of velocities."""
     by_q = _jacobian(outputs, q)
     if not mechanism.balls:
         return by_q

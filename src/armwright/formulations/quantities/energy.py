@@ -18,7 +18,7 @@ def kinetic_energy(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> Sca
 
 
 def twist_step(last: Pair, joint: Joint, q: Scalar, qd: Scalar) -> Pair:
-    """Velocity of the origin of a link and its angular velocity, in its frame."""
+    """Return the velocity of the origin of a link and its angular velocity, in its frame."""
     R = joint.rotation(q)
     v, w = R.T @ (last.linear + last.angular.cross(joint.offset(q))), R.T @ last.angular
     return Pair(v + Z * qd, w) if joint.prismatic else Pair(v, w + Z * qd)

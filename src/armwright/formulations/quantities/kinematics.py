@@ -43,9 +43,8 @@ class LinkPlacement(NamedTuple):
 
 def link_placements(mechanism: Mechanism, q: Coordinates) -> list[LinkPlacement]:
     """Return rotation and offset of each link frame, in the axes of the world."""
-    return outward(
-        mechanism.parents, _place, LinkPlacement(mechanism.base.rotation, mechanism.base.position), mechanism.joints, q
-    )
+    base = LinkPlacement(mechanism.base.rotation, mechanism.base.position)
+    return outward(mechanism.parents, _place, base, mechanism.joints, q)
 
 
 def _place(last: LinkPlacement, joint: Joint, q: Scalar) -> LinkPlacement:
@@ -56,10 +55,10 @@ def _place(last: LinkPlacement, joint: Joint, q: Scalar) -> LinkPlacement:
 def link_frames(mechanism: Mechanism, q: Coordinates) -> list[Pose]:
     """Return each link frame in the world."""
     start = Pose(mechanism.base.rotation, mechanism.base.position)
-    return outward(mechanism.parents, _added, start, link_placements(mechanism, q))
+    return outward(mechanism.parents, _add_offset, start, link_placements(mechanism, q))
 
 
-def _added(last: Pose, link: LinkPlacement) -> Pose:
+def _add_offset(last: Pose, link: LinkPlacement) -> Pose:
     return Pose(link.W, last.position + link.s)
 
 
@@ -108,39 +107,39 @@ def tip_jacobian(mechanism: Mechanism, q: Coordinates) -> Rows:
 def partial_velocities(mechanism: Mechanism, q: Coordinates) -> list[Rows]:
     """Return, for every link, velocity of its centre of mass and angular velocity per unit joint rate, n x 6 x n.
 
-    Kane's, as Angeles, Ma and Rojas (1989) have them in (32)-(36): B_j above A_j, in the axes of the world.
+    Kane's, after Angeles, Ma and Rojas (1989), (32)-(36): B_j above A_j, in the axes of the world.
     """
     links, bodies = link_placements(mechanism, q), mechanism.bodies
     return [_rows(_base_columns(mechanism, links, j, links[j].W @ bodies[j].com)) for j in mechanism.solid]
 
 
 def jacobian_derivative(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> Rows:
-    """Return dJ/dt in the axes of the world: a column turns with its link, its lever arm moves with the outer links."""
+    """Return dJ/dt in the axes of the world: columns rotate with their links, lever arms move with the outer links."""
     columns = base_columns(mechanism, q)
-    turning = _carried(mechanism, outward(mechanism.parents, _add_angular, ZERO, columns, qd))
-    beyond = _carried(mechanism, inward(mechanism.parents, _add_beyond, ZERO_COLUMN, columns, qd))
+    angular = _body_motions(mechanism, outward(mechanism.parents, _add_angular, ZERO, columns, qd))
+    beyond = _body_motions(mechanism, inward(mechanism.parents, _add_beyond, ZERO_COLUMN, columns, qd))
     return _rows(
         JacobianColumn(w.cross(c.l) + c.e.cross(rest.l), w.cross(c.e))
-        for c, w, rest in zip(columns, turning, beyond, strict=True)
+        for c, w, rest in zip(columns, angular, beyond, strict=True)
     )
 
 
 def tip_jacobian_derivative(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> Rows:
     """Return dJ/dt in the axes of the tool: seen from there, a joint moves against all the joints beyond it."""
     columns = tip_columns(mechanism, q)
-    beyond = _carried(mechanism, inward(mechanism.parents, _add_beyond, ZERO_COLUMN, columns, qd))
+    beyond = _body_motions(mechanism, inward(mechanism.parents, _add_beyond, ZERO_COLUMN, columns, qd))
     return _rows(
         JacobianColumn(c.l.cross(rest.e) + c.e.cross(rest.l), c.e.cross(rest.e))
         for c, rest in zip(columns, beyond, strict=True)
     )
 
 
-def _carried(mechanism: Mechanism, motions: list[Motion]) -> list[Motion]:
+def _body_motions(mechanism: Mechanism, motions: list[Motion]) -> list[Motion]:
     """Return for each joint the motion of the link with its axis; freedoms of a ball have that of their body."""
     motions = list(motions)
     for ball in mechanism.balls:
-        own = slice(ball.rows.start, ball.rows.stop)
-        motions[own] = [motions[own.stop - 1]] * ball.freedoms
+        rows = slice(ball.rows.start, ball.rows.stop)
+        motions[rows] = [motions[rows.stop - 1]] * ball.freedoms
     return motions
 
 
@@ -157,9 +156,8 @@ def _base_columns(mechanism: Mechanism, links: list[LinkPlacement], tip: int, r:
     columns = [ZERO_COLUMN] * mechanism.n
     for i in mechanism.inward_from(tip):
         axis = links[i].W @ Z
-        columns[i] = (
-            JacobianColumn(axis, ZERO) if mechanism.joints[i].prismatic else JacobianColumn(axis.cross(r), axis)
-        )
+        prismatic = mechanism.joints[i].prismatic
+        columns[i] = JacobianColumn(axis, ZERO) if prismatic else JacobianColumn(axis.cross(r), axis)
         r = r + links[i].s
     return columns
 
@@ -172,8 +170,8 @@ def tip_columns(mechanism: Mechanism, q: Coordinates) -> list[JacobianColumn]:
         x, y, axis = tool.rotation  # the axes of frame i, seen from the tool
         r, R = tool.position, joint.rotation(q[i])
         columns[i] = JacobianColumn(axis, ZERO) if joint.prismatic else JacobianColumn(y * r.x - x * r.y, axis)
-        turned = Matrix(*(R @ direction for direction in tool.rotation.T)).T
-        tool = Pose(turned, joint.offset(q[i]) + R @ r)
+        rotation = Matrix(*(R @ direction for direction in tool.rotation.T)).T
+        tool = Pose(rotation, joint.offset(q[i]) + R @ r)
     return columns
 
 

@@ -1,8 +1,8 @@
 """The regressor Y with tau = Y(q, qd, qdd) pi: inverse dynamics of links that have one of the ten parameters only.
 
 Torque is linear in the parameters, so column k of Y is the torque of a robot whose parameter k is one and whose others
-are zero. The formulation is Khalil's, which works in the ten parameters; a link without any is free, so the column of a
-link is traced along the joints up to it and no further.
+are zero. The formulation is Khalil's, which works in the ten parameters; a massless link costs nothing, so the column
+of a link is traced only along the joints up to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,10 +31,10 @@ def link_columns(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coo
     """Yield the torques of all joints for each parameter of each link."""
     motions = tensor_motion(mechanism, q, qd, qdd)
     for i in mechanism.solid:
-        way = list(mechanism.inward_from(i))[::-1]
-        inner = (range(-1, len(way) - 1), [mechanism.joints[j] for j in way], [motions[j] for j in way])
+        path = list(mechanism.inward_from(i))[::-1]
+        inner = (range(-1, len(path) - 1), [mechanism.joints[j] for j in path], [motions[j] for j in path])
         for k in range(LINK_PARAMETERS):
-            torques = dict(zip(way, _torques(*inner, unit_link(k)), strict=True))
+            torques = dict(zip(path, _torques(*inner, unit_link(k)), strict=True))
             yield [torques.get(j, 0) for j in range(mechanism.n)]
 
 
@@ -49,23 +49,23 @@ def _torques(
 
 
 def joint_columns(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
-    """The torques of all joints for the viscous and Coulomb friction and the rotor of each joint that has them."""
+    """Yield the torques of all joints for viscous friction, Coulomb friction and rotor of each joint that has them."""
     bare = [replace(joint, viscous=0, coulomb=0, armature=0) for joint in mechanism.joints]
     for i in mechanism.friction_joints:
-        for one in ({"viscous": 1}, {"coulomb": 1}):
-            yield joint_friction(replace(mechanism, joints=_with(bare, i, **one)), qd)
-        turning = ball_rotor_torques(replace(mechanism, joints=_with(bare, i, armature=1)), qd)
-        yield [torque + qdd[i] if j == i else torque for j, torque in enumerate(turning)]
+        for unit in ({"viscous": 1}, {"coulomb": 1}):
+            yield joint_friction(replace(mechanism, joints=_with_changes(bare, i, **unit)), qd)
+        rotors = ball_rotor_torques(replace(mechanism, joints=_with_changes(bare, i, armature=1)), qd)
+        yield [torque + qdd[i] if j == i else torque for j, torque in enumerate(rotors)]
 
 
-def _with(joints: Sequence[Joint], i: int, **changes: Scalar) -> tuple[Joint, ...]:
+def _with_changes(joints: Sequence[Joint], i: int, **changes: Scalar) -> tuple[Joint, ...]:
     return tuple(replace(joint, **changes) if j == i else joint for j, joint in enumerate(joints))
 
 
 def rows(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()
 ) -> list[list[Scalar]]:
-    """Y by rows, over any scalar; q, qd and qdd are those of the joints of the chain."""
+    """Return the rows of Y, over any scalar; q, qd and qdd are those of the joints of the chain."""
     columns = [
         to_coordinates(mechanism, column)
         for column in (*link_columns(mechanism, q, qd, qdd), *joint_columns(mechanism, qd, qdd))

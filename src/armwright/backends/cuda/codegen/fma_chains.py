@@ -55,12 +55,12 @@ def with_fma_chains(program: Program) -> Program:
         if node.index in inner:
             continue
         if node.index in chains:
-            made = chains[node.index].total
+            value = chains[node.index].total
         else:
-            made = node if node.op in LEAVES else node.graph.node(node.op, *(new[x.index] for x in node.args))
-        new[node.index] = made
+            value = node if node.op in LEAVES else node.graph.node(node.op, *(new[x.index] for x in node.args))
+        new[node.index] = value
         for chain, negative in waiting.get(node.index, ()):
-            chain.add(made, negative)
+            chain.add(value, negative)
     return replace(program, outputs=tuple(new[x.index] if isinstance(x, Expr) else x for x in program.outputs))
 
 
@@ -74,13 +74,13 @@ def _inner_sums(program: Program, nodes: list[Expr]) -> set[int]:
 
 def _terms(node: Expr, inner: set[int]) -> list[tuple[Expr, bool]]:
     """Return the terms of a sum, each with True if it is subtracted."""
-    found, stack = list[tuple[Expr, bool]](), [(node, False)]
+    terms, stack = list[tuple[Expr, bool]](), [(node, False)]
     while stack:
-        at, negative = stack.pop()
-        if at is node or at.index in inner:
-            first, *rest = at.args
-            stack.append((first, negative != (at.op == "neg")))
-            stack.extend((x, negative != (at.op == "sub")) for x in rest)
+        term, negative = stack.pop()
+        if term is node or term.index in inner:
+            first, *rest = term.args
+            stack.append((first, negative != (term.op == "neg")))
+            stack.extend((x, negative != (term.op == "sub")) for x in rest)
         else:
-            found.append((at, negative))
-    return found
+            terms.append((term, negative))
+    return terms

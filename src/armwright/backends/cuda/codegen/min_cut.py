@@ -39,7 +39,7 @@ def replace_by_argument(program: Program, cut: Iterable[Expr], name: str) -> Pro
     cut = list(cut)
     graph = cut[0].graph
     inputs = tuple(graph.input(f"{name}.{x.index}") for x in cut)
-    new = {x.index: given for x, given in zip(cut, inputs, strict=True)}
+    new = {x.index: argument for x, argument in zip(cut, inputs, strict=True)}
     for node in program.nodes:
         if node.index not in new:
             changed = node.op not in LEAVES and any(new[x.index] is not x for x in node.args)
@@ -61,16 +61,16 @@ class _FlowNetwork:
         self._capacity = dict[tuple[int, int], dict[tuple[int, int], int]]()
         inside = {node.index for node in nodes}
         for node in nodes:
-            self._join((node.index, 0), (node.index, 1), 1)
+            self._add_edge((node.index, 0), (node.index, 1), 1)
             if node.op == "div":
-                self._join((-1, 1), (node.index, 0), MAX_CUT_VALUES + 1)
+                self._add_edge((-1, 1), (node.index, 0), MAX_CUT_VALUES + 1)
             for x in node.args:
                 if x.index in inside:
-                    self._join((x.index, 1), (node.index, 0), MAX_CUT_VALUES + 1)
+                    self._add_edge((x.index, 1), (node.index, 0), MAX_CUT_VALUES + 1)
         for i in results:
-            self._join((i, 1), (-1, 0), MAX_CUT_VALUES + 1)
+            self._add_edge((i, 1), (-1, 0), MAX_CUT_VALUES + 1)
 
-    def _join(self, a: tuple[int, int], b: tuple[int, int], capacity: int) -> None:
+    def _add_edge(self, a: tuple[int, int], b: tuple[int, int], capacity: int) -> None:
         self._capacity.setdefault(a, {})[b] = capacity
         self._capacity.setdefault(b, {}).setdefault(a, 0)
 
@@ -79,13 +79,13 @@ class _FlowNetwork:
         if (-1, 1) not in self._capacity or (-1, 0) not in self._capacity:
             return set()
         for _ in range(max_size + 1):
-            came = self._reached((-1, 1), forward=True)
-            if (-1, 0) not in came:
+            predecessors = self._reached((-1, 1), forward=True)
+            if (-1, 0) not in predecessors:
                 last = self._reached((-1, 0), forward=False)
                 return {i for i, side in last if side == 1 and i >= 0 and (i, 0) not in last}
             b = (-1, 0)
             while b != (-1, 1):
-                a = came[b]
+                a = predecessors[b]
                 self._capacity[a][b] -= 1
                 self._capacity[b][a] += 1
                 b = a
@@ -93,11 +93,11 @@ class _FlowNetwork:
 
     def _reached(self, begin: tuple[int, int], forward: bool) -> dict[tuple[int, int], tuple[int, int]]:
         """Return for each vertex its predecessor on a path of free capacity from `begin`, or to it if not `forward`."""
-        came, queue = {begin: begin}, deque([begin])
+        predecessors, queue = {begin: begin}, deque([begin])
         while queue:
             a = queue.popleft()
             for b in self._capacity[a]:
-                if b not in came and (self._capacity[a][b] if forward else self._capacity[b][a]) > 0:
-                    came[b] = a
+                if b not in predecessors and (self._capacity[a][b] if forward else self._capacity[b][a]) > 0:
+                    predecessors[b] = a
                     queue.append(b)
-        return came
+        return predecessors

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from armwright.backends.cuda.codegen.output_partition import MAX_LIVE, OutputPart
-from armwright.backends.cuda.codegen.schedule import SINE_OPERATIONS
 from armwright.backends.slots import allocate_slots
+from armwright.graph.angles import SINE_OPERATIONS
 from armwright.graph.expression import LEAVES, Expr
 
 MAX_OPERATIONS, MAX_SPILLING_OPERATIONS, OUTLINED_OPERATIONS = 8000, 4000, 2000
@@ -38,16 +38,16 @@ class OutlinedPart(NamedTuple):
 
 def outline(part: OutputPart, double: bool) -> tuple[list[OutlinedPart], int]:
     """Return the outlined parts of a part, and the number of slots they need."""
-    fits = part.schedule.max_live <= MAX_LIVE[double]
-    pieces = _pieces(part.schedule.nodes, MAX_OPERATIONS if fits else MAX_SPILLING_OPERATIONS)
+    in_registers = part.schedule.max_live <= MAX_LIVE[double]
+    pieces = _pieces(part.schedule.nodes, MAX_OPERATIONS if in_registers else MAX_SPILLING_OPERATIONS)
     allocation = allocate_slots(pieces, lambda node: _operands(node, part.fused))
     slots, home = allocation.slots, allocation.home
-    made = list[OutlinedPart]()
+    parts = list[OutlinedPart]()
     for c, piece in enumerate(pieces):
         used = {i for node in piece for i in _operands(node, part.fused)}
         loaded = {i: slots[i] for i in used if home.get(i, c) < c}
-        made.append(OutlinedPart(piece, loaded, {x.index: slots[x.index] for x in piece if x.index in slots}))
-    return made, allocation.size
+        parts.append(OutlinedPart(piece, loaded, {x.index: slots[x.index] for x in piece if x.index in slots}))
+    return parts, allocation.size
 
 
 def _pieces(nodes: Sequence[Expr], max_operations: int) -> list[Sequence[Expr]]:

@@ -99,7 +99,7 @@ def _groupings(program: Program, indices: Sequence[int], only_first: bool) -> li
         lambda row, _, __: -row,
         lambda row, _, matrix: matrix if row >= 0 else -1,
     ]
-    found, constants = list[list[list[int]]](), [k for k in indices if not is_variable(program.outputs[k])]
+    groupings, constants = list[list[list[int]]](), [k for k in indices if not is_variable(program.outputs[k])]
     for key in keys[: 1 if only_first else None]:
         groups = dict[int, list[int]]()
         for k in indices:
@@ -107,14 +107,14 @@ def _groupings(program: Program, indices: Sequence[int], only_first: bool) -> li
                 groups.setdefault(key(*matrix_entry(program.shape, k)), []).append(k)
         first, *rest = (groups[name] for name in sorted(groups))
         grouping = [[*first, *constants], *rest]
-        if rest and grouping not in found:
-            found.append(grouping)
-    return found
+        if rest and grouping not in groupings:
+            groupings.append(grouping)
+    return groupings
 
 
 def _parts(program: Program, groups: list[list[int]], double: bool) -> list[OutputPart]:
     """Return parts of as many consecutive groups as fit in registers; none if the first group alone does not fit."""
-    found, begin = list[OutputPart](), 0
+    parts, begin = list[OutputPart](), 0
 
     def part_to(end: int) -> OutputPart:
         return part(program, [k for group in groups[begin:end] for k in group])
@@ -130,9 +130,9 @@ def _parts(program: Program, groups: list[list[int]], double: bool) -> list[Outp
                 best, low = tried, middle + 1
             else:
                 high = middle - 1
-        found.append(best)
+        parts.append(best)
         begin = high
-    return found
+    return parts
 
 
 def fused_products(program: Program) -> set[int]:
@@ -147,11 +147,11 @@ def fused_products(program: Program) -> set[int]:
     for output in program.outputs:
         if isinstance(output, Expr):
             used.setdefault(output.index, []).append(None)
-    found, fused_sums = set[int](), set[int]()
+    fused, fused_sums = set[int](), set[int]()
     products = [node for node in program.nodes if node.op == "mul" and None not in used.get(node.index, [None])]
     for product in sorted(products, key=lambda node: len(used[node.index])):
         sums = [node.index for node in used[product.index] if node is not None]
         if len(set(sums)) == len(sums) and fused_sums.isdisjoint(sums):
-            found.add(product.index)
+            fused.add(product.index)
             fused_sums.update(sums)
-    return found
+    return fused

@@ -11,22 +11,21 @@ from heapq import heappop, heappush
 from math import prod
 from typing import NamedTuple, TypeGuard
 
+from armwright.graph.angles import SINE_OPERATIONS
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 
 MAX_EASY_LIVE = 96
 """Live values up to which the order of the graph is kept: other orders gain nothing."""
 
-SINE_OPERATIONS = ("sin", "cos")
-
 
 def is_variable(x: Operand) -> TypeGuard[Expr]:
-    """Return whether an output is an expression that is no constant."""
+    """Return True if an output is an expression and not a constant."""
     return isinstance(x, Expr) and x.value is None
 
 
-class Dependences:
-    """The operands and the users of every node of a program but products that are fused into sums."""
+class Dependencies:
+    """The operands and users of every node of a program, without products that are fused into sums."""
 
     def __init__(self, program: Program, fused: set[int]) -> None:
         self.nodes = {x.index: x for x in program.nodes if x.value is None and x.index not in fused}
@@ -48,14 +47,14 @@ class Dependences:
         """Return the nodes in an order that completes one output after the other."""
         seen, order = set[int](), list[int]()
         for output in outputs:
-            stack, found = [output], set[int]()
+            stack, new = [output], set[int]()
             while stack:
                 i = stack.pop()
-                if i not in seen and i not in found:
-                    found.add(i)
+                if i not in seen and i not in new:
+                    new.add(i)
                     stack.extend(self.operands[i])
-            seen |= found
-            order.extend(sorted(found))
+            seen |= new
+            order.extend(sorted(new))
         return order
 
     def max_live(self, order: Sequence[int]) -> int:
@@ -76,11 +75,11 @@ class Dependences:
         place = {i: k for k, i in enumerate(order)}
         uses = {i: len(self.users[i]) for i in order}
         missing = {i: len(self.operands[i]) for i in order}
-        ready, made, done = list[tuple[int, int, int]](), list[int](), set[int]()
+        ready, result, done = list[tuple[int, int, int]](), list[int](), set[int]()
 
         def offer(i: int) -> None:
-            more = bool(self.users[i]) - sum(uses[a] == 1 for a in self.operands[i])
-            urgency = 0 if more < 0 else 1 if more == 0 and self.operands[i] else 2
+            added = bool(self.users[i]) - sum(uses[a] == 1 for a in self.operands[i])
+            urgency = 0 if added < 0 else 1 if added == 0 and self.operands[i] else 2
             heappush(ready, (urgency, place[i], i))
 
         for i in order:
@@ -91,7 +90,7 @@ class Dependences:
             if i in done:
                 continue
             done.add(i)
-            made.append(i)
+            result.append(i)
             for a in self.operands[i]:
                 uses[a] -= 1
                 if uses[a] == 1:  # its last user frees it
@@ -102,7 +101,7 @@ class Dependences:
                 missing[user] -= 1
                 if not missing[user]:
                     offer(user)
-        return made
+        return result
 
 
 class Schedule(NamedTuple):
@@ -114,7 +113,7 @@ class Schedule(NamedTuple):
 
 def schedule_program(program: Program, fused: set[int], numbers: Sequence[int]) -> Schedule:
     """Return the best schedule found for all nodes but `fused` products; `numbers` are the indices of the outputs."""
-    graph = Dependences(program, fused)
+    graph = Dependencies(program, fused)
     orders = [*(graph.depth_first(outputs) for outputs in _output_orders(program, numbers)), sorted(graph.nodes)]
     live = [graph.max_live(order) for order in orders]
     if live[0] <= MAX_EASY_LIVE:

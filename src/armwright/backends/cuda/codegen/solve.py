@@ -1,4 +1,4 @@
-"""Systems of equations with several right sides, solved in a loop over their columns.
+"""Systems of equations with several right-hand sides, solved in a loop over their columns.
 
 The matrices are in local or shared memory. A column is loaded to registers, solved forward with L and back with L^T,
 and written as a result. If the inverse of the matrix is a result and fits in registers, it is computed first and
@@ -43,7 +43,7 @@ LOCAL = Tile()
 
 
 def tile_numbers(program: Program, equations: Equations, double: bool, available: int) -> int:
-    """Return how many numbers a thread has in shared memory: all matrices and what else fits, or none."""
+    """Return the numbers that a thread has in shared memory: all matrices and as many others as fit, or none."""
     text = _solver(program, equations, "", double, LOCAL)
     return min(available, text.size) if text.matrices <= available else 0
 
@@ -74,7 +74,7 @@ def solver_text(
 
 
 def _inverts(program: Program, equations: Equations) -> bool:
-    """Return whether the last matrix is -1, so that the inverse is a result, and the inverse fits in registers."""
+    """Return True if the inverse is a result, as the last matrix is -1, and fits in registers."""
     n = equations.n
     last = program.outputs[equations.inverse - n * n : equations.inverse]
     unit = [-1.0 if k % (n + 1) == 0 else 0.0 for k in range(n * n)]
@@ -82,7 +82,7 @@ def _inverts(program: Program, equations: Equations) -> bool:
 
 
 class _ColumnSolver:
-    """The statements that solve. A constant matrix, as the last one may be, is no part of the tile."""
+    """The statements that solve. If the last matrix is constant, it is not in the tile."""
 
     def __init__(self, program: Program, equations: Equations, name: str, double: bool, tile: Tile) -> None:
         self._program, self._equations, self._name, self._tile = program, equations, name, tile
@@ -117,7 +117,7 @@ class _ColumnSolver:
         ]
 
     def tile_struct(self) -> str:
-        """Return the structure that takes the outputs but for a constant matrix."""
+        """Return the structure that receives the outputs, except a constant matrix."""
         end, omitted, (shared, threads) = self._equations.inverse, self._omitted, self._tile
         condition = f"if (k < {end - omitted} || k >= {end})" if omitted else ""
         place = f"(k < {end} ? k : k - {omitted})" if omitted else "k"
@@ -146,14 +146,17 @@ class _ColumnSolver:
 
     def _columns_by_nonzeros(self) -> dict[Nonzeros, list[int]]:
         """Return columns by their unknowns that are not zero."""
-        found = dict[Nonzeros, list[int]]()
+        columns_of = dict[Nonzeros, list[int]]()
         for block in self._equations.blocks:
             columns = range(block.first, block.first + block.width)
-            found.setdefault((block.forward, block.back), []).extend(columns)
-        if len(found) * sum(map(len, self._equations.rows.values())) * 2 * self._equations.matrices > MAX_STATEMENTS:
-            every = tuple(self._equations.rows)
-            return {(every, every): list(range(self._equations.n))}
-        return found
+            columns_of.setdefault((block.forward, block.back), []).extend(columns)
+        if (
+            len(columns_of) * sum(map(len, self._equations.rows.values())) * 2 * self._equations.matrices
+            > MAX_STATEMENTS
+        ):
+            unknowns = tuple(self._equations.rows)
+            return {(unknowns, unknowns): list(range(self._equations.n))}
+        return columns_of
 
     def lines(self) -> Iterator[str]:
         """Yield the statements."""

@@ -23,9 +23,10 @@ from armwright.backends.cuda.codegen.output_partition import (
     Partition,
     partitions,
 )
-from armwright.backends.cuda.codegen.schedule import SINE_OPERATIONS, is_variable
+from armwright.backends.cuda.codegen.schedule import is_variable
 from armwright.backends.sines import MAX_ANGLE, sine_coefficients
 from armwright.backends.text.c import notation
+from armwright.graph.angles import SINE_OPERATIONS
 from armwright.graph.expression import LEAVES, Expr, schedule
 from armwright.graph.program import FinalStateGradient, FinalStateJacobian, Program
 
@@ -68,10 +69,10 @@ def function_text(program: Program, name: str, double: bool) -> str:
     first, *rest = min(variants, key=lambda variant: sum(partition.cost(double) for partition in variant))
     if not rest:
         return _partition_text(first, name, double)
-    (then,) = rest
-    cut_values, begin = len(then.program.arguments[-1][1]), len(program.outputs)
+    (second,) = rest
+    cut_values, begin = len(second.program.arguments[-1][1]), len(program.outputs)
     return f"""{_partition_text(first, f"{name}_first", double, "OUTLINED")}
-{_partition_text(then, f"{name}_then", double, "OUTLINED")}
+{_partition_text(second, f"{name}_then", double, "OUTLINED")}
 template <class Out> struct {name}_Both {{
     real *at;
     Out out;
@@ -93,7 +94,7 @@ template <class Out> struct {name}_Both {{
     {name}_Both<Out> both = {{{CUT_ARGUMENT}, out}};
     bool good = {name}_first<careful>({argument_list(program)}, both);
     out = both.out;
-    good &= {name}_then<careful>({argument_list(then.program)}, out);
+    good &= {name}_then<careful>({argument_list(second.program)}, out);
     return good;
 }}"""
 
@@ -159,11 +160,11 @@ def _statements(
 
 def _constant_outputs(part: OutputPart, name: str, double: bool) -> tuple[list[str], list[str]]:
     """Return tables of the indices of constant outputs, for constants with many, and the statements that write them."""
-    found, tables, lines = dict[float, list[int]](), list[str](), list[str]()
+    indices_by_value, tables, lines = dict[float, list[int]](), list[str](), list[str]()
     for k, x in part.outputs:
         if (number := constant_value(x)) is not None:
-            found.setdefault(number, []).append(k)
-    for n, (number, places) in enumerate(found.items()):
+            indices_by_value.setdefault(number, []).append(k)
+    for n, (number, places) in enumerate(indices_by_value.items()):
         value = notation(double)["constant"](number)
         if len(places) < MIN_LOOP_OUTPUTS:
             lines += [f"    out.put({k}, {value});" for k in places]
@@ -312,18 +313,18 @@ def checked_nodes(outputs: Sequence[Expr]) -> set[int]:
 
     Sums, products, roots and sines of values that are not finite are not finite, and quotients if the numerator is not.
     """
-    results, found, covered = {x.index for x in outputs}, set[int](), set[int]()
+    results, checked, covered = {x.index for x in outputs}, set[int](), set[int]()
     for node in reversed(schedule(outputs)):
         if node.index in results and node.index not in covered:
-            found.add(node.index)
+            checked.add(node.index)
         if node.index in results or node.index in covered:
             covered.update(x.index for x in node.args[: NAN_OPERANDS.get(node.op, 0)])
-    return found
+    return checked
 
 
 def with_identifiers(program: Program) -> Program:
-    """Return the program with identifiers as names of arguments: "payload.mass" is none."""
-    names = [name if name.isidentifier() else f"given{a}" for a, (name, _) in enumerate(program.arguments)]
+    """Return the program with identifiers as names of arguments, unlike "payload.mass"."""
+    names = [name if name.isidentifier() else f"argument{a}" for a, (name, _) in enumerate(program.arguments)]
     arguments = tuple((name, inputs) for name, (_, inputs) in zip(names, program.arguments, strict=True))
     integration = program.integration
     if isinstance(integration, FinalStateJacobian | FinalStateGradient):
@@ -344,7 +345,7 @@ def constant_value(x: Expr | float) -> float | None:
 
 def _sines(double: bool) -> str:
     """Return the function for sine and cosine of an angle."""
-    own, suffix = sine_coefficients(double), "" if double else "f"
+    trig, suffix = sine_coefficients(double), "" if double else "f"
     numbers = ConstantTable("sine_numbers", double)
     magic = numbers.text(6755399441055744.0 if double else 12582912.0)  # adding it rounds to a whole number
 
@@ -358,9 +359,9 @@ def _sines(double: bool) -> str:
         return text
 
     rest = "x"
-    for part in own.parts[:2]:
+    for part in trig.parts[:2]:
         rest = fma("k", numbers.text(-part), rest)
-    cosine = fma("z * z", polynomial(own.cosine), fma("z", "(real)-0.5", "(real)1"))
+    cosine = fma("z * z", polynomial(trig.cosine), fma("z", "(real)-0.5", "(real)1"))
     text = f"""\
 // Sine and cosine; the squares of angles are added to `size`. The angle is reduced by whole quarter turns, with pi/2 in
 // parts, and two polynomials give sine and cosine of the rest.
@@ -376,8 +377,8 @@ template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, re
     const real k = shifted - {magic};
     const real r = {rest};
     const real z = r * r;
-    const real s = {fma("z * r", polynomial(own.sine), "r")};
-    const real c = {cosine if double else polynomial((1.0, -0.5, *own.cosine))};
+    const real s = {fma("z * r", polynomial(trig.sine), "r")};
+    const real c = {cosine if double else polynomial((1.0, -0.5, *trig.cosine))};
     *sine = turned(quadrant & 1u ? c : s, quadrant << 30);
     *cosine = turned(quadrant & 1u ? -s : c, quadrant << 30);
     *size = {fma("x", "x", "*size")};

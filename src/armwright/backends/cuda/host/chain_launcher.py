@@ -21,18 +21,18 @@ from armwright.lazy import cached_property
 class ChainLauncher(Launcher):
     """Sweeps over the joints of a chain."""
 
-    def __init__(self, rolled: ChainLoop, tables: ChainTables, dtype: str) -> None:
-        self.shape, self.dtype, self._rolled, self._tables = (len(tables.kinds),), np.dtype(dtype), rolled, tables
+    def __init__(self, loop: ChainLoop, tables: ChainTables, dtype: str) -> None:
+        self.shape, self.dtype, self._loop, self._tables = (len(tables.kinds),), np.dtype(dtype), loop, tables
 
     @property
     def source(self) -> str:
         """The text of the kernel."""
-        return chain_sweep.text(self._rolled, self.dtype == np.float64)
+        return chain_sweep.text(self._loop, self.dtype == np.float64)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         (joints,) = self.shape
-        return tuple(entries * joints for entries in self._rolled.inputs.values())
+        return tuple(entries * joints for entries in self._loop.inputs.values())
 
     def code(self, arrays: Sequence[Any], out: Any) -> CompiledCode:
         del arrays, out  # one kernel serves all strides
@@ -48,7 +48,7 @@ class ChainLauncher(Launcher):
     @property
     def _joint_bytes(self) -> int:
         """Bytes of the records of one joint, of all threads of a block."""
-        return chain_sweep.record_numbers(self._rolled) * MAX_BLOCK_THREADS * self.dtype.itemsize
+        return chain_sweep.record_numbers(self._loop) * MAX_BLOCK_THREADS * self.dtype.itemsize
 
     @property
     def _shared_joints(self) -> int:
@@ -65,7 +65,7 @@ class ChainLauncher(Launcher):
     def _call(self) -> type[ctypes.Structure]:
         tables = [(name, ctypes.c_void_p) for name in ("parameters", "starts", "kinds", "records")]
         joints = [(name, ctypes.c_int) for name in ("joints", "shared_joints")]
-        return call_structure(list(self._rolled.inputs), [*tables, ("threads", ctypes.c_longlong), *joints])
+        return call_structure(list(self._loop.inputs), [*tables, ("threads", ctypes.c_longlong), *joints])
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         if long_rows(out):
@@ -73,7 +73,7 @@ class ChainLauncher(Launcher):
         marked = cupy().empty(len(out), np.int64)
         indices, fields = call_head(arrays, out, good, marked)
         (joints,), threads = self.shape, min(len(out), self._code.resident)
-        numbers = (joints - self._shared_joints) * chain_sweep.record_numbers(self._rolled) * threads
+        numbers = (joints - self._shared_joints) * chain_sweep.record_numbers(self._loop) * threads
         records = cupy().empty(max(1, numbers), self.dtype)
         tables = [x.data.ptr for x in (*self._device_tables, records)]
         call = self._call(*fields, *tables, threads, joints, self._shared_joints)

@@ -29,20 +29,20 @@ MISSING = "target 'cuda' needs {}; {}"
 def cupy() -> Any:
     """Return the module of CuPy; raise an ArmwrightError where it or a card is missing."""
     try:
-        import cupy as found  # noqa: PLC0415  (only here, and only when it is needed)
+        import cupy as module  # noqa: PLC0415  (when first used)
     except ImportError as error:
         how = "pip install 'armwright[cuda]' (CUDA 13), or cupy-cuda12x for CUDA 12"
         raise ArmwrightError(MISSING.format("CuPy, which is not installed", how) + f" ({error})") from None
     try:
-        count = found.cuda.runtime.getDeviceCount()
-    except found.cuda.runtime.CUDARuntimeError as error:
+        count = module.cuda.runtime.getDeviceCount()
+    except module.cuda.runtime.CUDARuntimeError as error:
         count, why = 0, f" ({error})"
     else:
         why = ""
     if not count:
         how = "use target='cpu', or a machine on which nvidia-smi shows one"
         raise ArmwrightError(MISSING.format(f"an NVIDIA card with its driver, and there is none{why}", how))
-    return found
+    return module
 
 
 class CompiledCode:
@@ -98,7 +98,7 @@ class CompiledCode:
 def with_occupancy(
     compiled: Callable[[int], CompiledCode], blocks: int, min_registers: int, max_registers: int
 ) -> CompiledCode:
-    """Return code for so many blocks per multiprocessor if that spills nothing, else code without a bound.
+    """Return code for this number of blocks per multiprocessor if it spills nothing, else code without a bound.
 
     `compiled(blocks)` compiles it; for 0 blocks the compiler chooses the registers. The bound is tried only if the
     compiler then takes more than `min_registers` and at most `max_registers`.
@@ -133,9 +133,9 @@ def _package_of(value: Any) -> str:
 
 
 def check_written(*arrays: Any) -> None:
-    """Raise an InputError for an array of JAX: these are immutable, and others may share them."""
+    """Raise an InputError for an array of JAX, as these are immutable and may be shared."""
     if any(on_card(array) and _package_of(array) == "jax" for array in arrays):
-        raise InputError("out is an array of JAX, which nobody may change; drop out= and use the result")
+        raise InputError("out is an array of JAX, which is immutable; drop out= and use the result")
 
 
 def to_cupy(value: Any) -> Any:

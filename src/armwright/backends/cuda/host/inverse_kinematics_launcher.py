@@ -31,14 +31,14 @@ SEARCH_OCCUPANCY = 6, 168, 200
 class InverseKinematicsLauncher:
     """The kernel that searches. Arrays of NumPy are copied to the card, and results back."""
 
-    def __init__(self, program: Program, sought: SearchSpace, rules: SearchSettings, dtype: str) -> None:
-        self._of, self._sought, self.dtype = (program, sought, rules), sought, np.dtype(dtype)
-        self._places = program.sizes[0]
+    def __init__(self, program: Program, space: SearchSpace, settings: SearchSettings, dtype: str) -> None:
+        self._search_arguments, self._space, self.dtype = (program, space, settings), space, np.dtype(dtype)
+        self._position_entries = program.sizes[0]
 
     @property
     def source(self) -> str:
         """The text of the kernel."""
-        return inverse_kinematics.text(*self._of, self.dtype == np.float64)
+        return inverse_kinematics.text(*self._search_arguments, self.dtype == np.float64)
 
     @cached_property
     def code(self) -> CompiledCode:
@@ -52,45 +52,44 @@ class InverseKinematicsLauncher:
 
     def _compile(self, careful: bool = False, blocks: int = 0) -> CompiledCode:
         return CompiledCode(
-            inverse_kinematics.text(*self._of, self.dtype == np.float64, careful, blocks),
+            inverse_kinematics.text(*self._search_arguments, self.dtype == np.float64, careful, blocks),
             inverse_kinematics.SEARCH_THREADS,
         )
 
-    def table(self, q: Any, far: Any) -> dict[str, Any]:
+    def table(self, q: Any, features: Any) -> dict[str, Any]:
         return {
             name: to_device(np.ascontiguousarray(x.T, self.dtype))
-            for name, x in (("start_positions", q), ("start_distances", far))
+            for name, x in (("start_positions", q), ("start_distances", features))
         }
 
     def run(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
         on_host = not (on_card(T) or on_card(q0))
         try:
-            hits = self._search(to_device(T), None if q0 is None else to_device(q0), table, tolerance, attempts)
+            result = self._search(to_device(T), None if q0 is None else to_device(q0), table, tolerance, attempts)
         except out_of_memory_error():
             if not on_host:
                 raise
             return self._run_in_halves(T, q0, table, tolerance, attempts)
-        q, error, solved = map(to_numpy, hits[:3]) if on_host else hits[:3]
-        return hits._replace(q=q, error=error, solved=solved)
+        q, error, solved = map(to_numpy, result[:3]) if on_host else result[:3]
+        return result._replace(q=q, error=error, solved=solved)
 
     def _search(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
         targets, xp = len(T), cupy()
-        q, error = (xp.empty((targets, n), self.dtype) for n in (self._places, 2))
+        q, error = (xp.empty((targets, n), self.dtype) for n in (self._position_entries, 2))
         solved, marked = (xp.empty(targets, kind) for kind in (bool, np.int64))
         counts = xp.zeros(inverse_kinematics.COUNTS, np.uint64)
         fields = {"target": T, "start": q0, "q": q, "error": error, "solved": solved, **table}
         fields |= {"marked": marked, "counts": counts}
-        options = (self._sought, targets, tolerance, attempts)
+        options = (self._space, targets, tolerance, attempts)
         self.code.launch(inverse_kinematics.call(fields, *options), min(targets, MAX_THREADS))
-        counted = to_numpy(counts)
-        if marks := int(counted[inverse_kinematics.MARKS]):
+        host_counts = to_numpy(counts)
+        if marks := int(host_counts[inverse_kinematics.MARKS]):
             counts[inverse_kinematics.NEXT] = 0
-            call = inverse_kinematics.call({**fields, "chosen": marked}, self._sought, marks, tolerance, attempts)
+            call = inverse_kinematics.call({**fields, "chosen": marked}, self._space, marks, tolerance, attempts)
             self._careful_code.launch(call, min(marks, MAX_THREADS))
-            counted = to_numpy(counts)
-        return SearchResult(
-            q, error, solved, int(counted[inverse_kinematics.MISSED]), bool(counted[inverse_kinematics.WRONG])
-        )
+            host_counts = to_numpy(counts)
+        unsolved, invalid = host_counts[inverse_kinematics.UNSOLVED], host_counts[inverse_kinematics.INVALID]
+        return SearchResult(q, error, solved, int(unsolved), bool(invalid))
 
     def _run_in_halves(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> SearchResult:
         """Run one half of the targets after the other, as all of them exceed the memory of the card."""

@@ -39,11 +39,8 @@ class Launcher(BasicKernel):
 
     def first_bad(self, indices: Any) -> int | None:
         """Wait for a launch and return the index of the first bad state, None if all are good."""
-        found = int(indices[0])
-        return None if found == NO_STATE else found
-
-    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        return ask
+        index = int(indices[0])
+        return None if index == NO_STATE else index
 
     def run(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
         del threads
@@ -68,16 +65,16 @@ class Launcher(BasicKernel):
 
         `convert` is applied to each slice of the arguments.
         """
-        found, xp, slice_states = list[Any](), cupy(), transpose_launcher.slice_states(out)
+        bad_states, xp, slice_states = list[Any](), cupy(), transpose_launcher.slice_states(out)
         for begin in range(0, len(out), slice_states):
             part = slice(begin, begin + slice_states)
             arguments, rows = [convert(x[part]) for x in arrays], out[part]
             columns = transpose_launcher.empty_columns(rows)
             first = self.launch(arguments, columns, None if good is None else good[part])[:1]
-            found.append(xp.where(first == np.uint64(NO_STATE), first, first + np.uint64(begin)))
+            bad_states.append(xp.where(first == np.uint64(NO_STATE), first, first + np.uint64(begin)))
             transpose_launcher.transpose(columns, rows)
             del arguments, columns  # frees their memory for the next slice
-        return xp.stack(found, 0).min(axis=0)
+        return xp.stack(bad_states, 0).min(axis=0)
 
     def _run_in_halves(self, arrays: Sequence[Any], out: Any) -> bool:
         """Run one half of the states after the other, as all of them exceed the memory of the card."""
@@ -98,11 +95,11 @@ def call_head(arrays: Sequence[Any], out: Any, good: Any, marked: Any) -> tuple[
 
 
 def long_rows(out: Any) -> bool:
-    """Return whether results are row-major and too large for the caches of a card to gather."""
+    """Return True if results are row-major and too large for the caches of a card to gather."""
     return aligned_rows(out) and bool(out.nbytes > transpose_launcher.MIN_BYTES)
 
 
 def aligned_rows(array: Any) -> bool:
-    """Return whether an array is row-major and aligned to 16 bytes, so that a warp can load its rows."""
+    """Return True if an array is row-major and aligned to 16 bytes, so that a warp can load its rows."""
     (states, n), size = array.shape, array.itemsize
     return bool(array.strides == (n * size, size) and array.data.ptr % 16 == 0 and n > 1 and states > 1)

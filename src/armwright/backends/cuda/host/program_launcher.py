@@ -21,13 +21,13 @@ from armwright.backends.cuda.kernels import bulk_copy, kernel, soa_kernel
 from armwright.backends.cuda.kernels.aos_kernel import MAX_ROW_ENTRIES
 from armwright.backends.cuda.kernels.call_structures import call_structure
 from armwright.backends.cuda.kernels.launch_limits import MAX_BLOCK_THREADS
-from armwright.graph.angles import rounds
+from armwright.graph.angles import angle_rounds
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 
 OCCUPANCY = {True: (4, 128, 170), False: (5, 102, 140)}
 """In double precision, and in single precision with two states per thread: the blocks per multiprocessor to aim for,
-the registers that allow them, and the registers up to which the compiler is asked for them."""
+the registers that allow them, and the registers up to which this is tried."""
 
 REPEAT_THREADS = 1 << 16
 """Threads that recompute states with large angles. There may be many such states; usually there are none."""
@@ -171,11 +171,11 @@ class ProgramLauncher(Launcher):
     @cached_property
     def _has_angles(self) -> bool:
         """True if there are angles, which may be too large for the fast sines."""
-        return bool(rounds(self._program))
+        return bool(angle_rounds(self._program))
 
 
 def _transposes(layout: kernel.KernelLayout, out: Any) -> bool:
-    """Return whether results are computed column-major and transposed, as shared memory is too small for their rows."""
+    """Return True if results are computed column-major and transposed, as shared memory is too small for their rows."""
     return layout.out == kernel.STRIDED and long_rows(out)
 
 

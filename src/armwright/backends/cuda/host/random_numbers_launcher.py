@@ -16,13 +16,13 @@ def _code(double: bool) -> CompiledCode:
     return CompiledCode(kernel_source(double), DRAW_BLOCK_THREADS)
 
 
-def fill(out: Any, drawn: DrawnColumn, which: RolloutIndices, turns: Array) -> None:
-    """Fill a GPU array (instants, rollouts) for sampling instants `turns`, (instants, 1) or (instants, rollouts)."""
+def fill(out: Any, drawn: DrawnColumn, rollouts: RolloutIndices, instants: Array) -> None:
+    """Fill a GPU array (instants, rollouts) for sampling instants (instants, 1) or (instants, rollouts)."""
     arrays = []  # kept until the last launch
 
     def device_address(array: Any) -> int:
         arrays.append(to_device(array))
         return int(arrays[-1].data.ptr)
 
-    for row, turn in zip(out, turns, strict=True):
-        _code(out.dtype.itemsize == 8).launch(DrawArguments.of(drawn, which, turn, row, device_address), len(row))
+    for row, instant in zip(out, instants, strict=True):
+        _code(out.dtype.itemsize == 8).launch(DrawArguments.of(drawn, rollouts, instant, row, device_address), len(row))

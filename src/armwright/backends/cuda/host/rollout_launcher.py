@@ -20,7 +20,7 @@ MAX_SHARED_PARAMETERS = 2048
 """Runtime parameters that all rollouts share and that are passed with a call. Further ones are stored per rollout."""
 
 MEMORY_SHARE = 0.7
-"""The share of the free memory that rollouts may take. The results at their ends need some, too."""
+"""The share of the free memory that rollouts may take; their results need memory as well."""
 
 BLOCKS, MAX_SPILLED_BYTES = {"float32": 7, "float64": 4}, 96
 """Blocks per multiprocessor to aim for, and the bytes that a thread may spill for that."""
@@ -40,7 +40,7 @@ class RolloutLauncher:
     def __init__(self, motion: Motion, dtype: str, per_rollout: tuple[bool, ...] | None = None) -> None:
         self.entries, self.dtype, self._motion = len(motion.program.outputs), np.dtype(dtype), motion
         self.per_rollout = (True,) * sum(motion.program.sizes[2:]) if per_rollout is None else per_rollout
-        self._sharing = dict[tuple[bool, ...], RolloutLauncher]()
+        self._variants = dict[tuple[bool, ...], RolloutLauncher]()
 
     @property
     def arrays(self) -> Any:
@@ -70,21 +70,21 @@ class RolloutLauncher:
         return CompiledCode(self._text(careful=True), rollout.ROLLOUT_THREADS)
 
     def with_per_rollout(self, mask: tuple[bool, ...]) -> RolloutLauncher:
-        """Return the compiled kernel for rollouts of which each has only the parameters of a mask for itself."""
-        few = np.cumsum(~np.array(mask[: len(self.per_rollout)], bool)) <= MAX_SHARED_PARAMETERS
-        mine = tuple(bool(x or not y) for x, y in zip(mask, few.tolist(), strict=False))
-        if mine not in self._sharing:
-            made = RolloutLauncher(self._motion, self.dtype.name, mine)
-            made.code.kernel()
-            self._sharing[mine] = made
-        return self._sharing[mine]
+        """Return the compiled kernel in which only the parameters of a mask differ between rollouts."""
+        in_call = np.cumsum(~np.array(mask[: len(self.per_rollout)], bool)) <= MAX_SHARED_PARAMETERS
+        per_rollout = tuple(bool(x or not y) for x, y in zip(mask, in_call.tolist(), strict=False))
+        if per_rollout not in self._variants:
+            launcher = RolloutLauncher(self._motion, self.dtype.name, per_rollout)
+            launcher.code.kernel()
+            self._variants[per_rollout] = launcher
+        return self._variants[per_rollout]
 
     def max_rollouts(self, numbers: int) -> int:
         return int(MEMORY_SHARE * free_bytes() / (numbers * self.dtype.itemsize + 1))
 
-    def draw(self, out: Any, drawn: DrawnColumn, which: RolloutIndices, instants: Array) -> None:
+    def draw(self, out: Any, drawn: DrawnColumn, rollouts: RolloutIndices, instants: Array) -> None:
         with out.device:
-            fill(out, drawn, which, instants)
+            fill(out, drawn, rollouts, instants)
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """Integrate; the arrays of rollouts are on the card, all others are of NumPy."""

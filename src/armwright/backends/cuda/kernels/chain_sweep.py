@@ -1,8 +1,8 @@
 """The text of the kernel for long chains: each thread loops over the joints of its states.
 
 The records of a sweep for later ones are in memory, by joint and thread; those of the first joints are in shared
-memory, as many as fit. The number of threads is what a card runs at a time, so that this memory does not grow with the
-batch. Arguments are read through caches: the numbers of the next joints of a row come with that of the first.
+memory, as many as fit. The number of threads is that which a card runs at a time, so that this memory does not grow
+with the batch. Arguments are read through caches, which load the numbers of several joints at once.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from armwright.backends.cuda.kernels.launch_limits import MAX_BLOCK_THREADS
 from armwright.backends.interface import CHAIN_JOINTS, ChainLoop
 
 
-def text(rolled: ChainLoop, double: bool) -> str:
+def text(loop: ChainLoop, double: bool) -> str:
     """Return the kernels `run(Call)` and `again(Call)`, with a thread per record; on a CPU they loop over states."""
     steps = [
         function_text(sweep.steps[kind], f"sweep{k}_{kind}", double)
-        for k, sweep in enumerate(rolled.sweeps)
+        for k, sweep in enumerate(loop.sweeps)
         for kind in CHAIN_JOINTS
     ]
-    sweeps = "".join(_sweep(rolled, k) for k in range(len(rolled.sweeps)))
-    call = _CALL.format(names=", ".join(rolled.inputs), block=MAX_BLOCK_THREADS)
+    sweeps = "".join(_sweep(loop, k) for k in range(len(loop.sweeps)))
+    call = _CALL.format(names=", ".join(loop.inputs), block=MAX_BLOCK_THREADS)
     return "\n".join([prelude(double), *steps, call, _ONE.format(sweeps=sweeps), _RUN])
 
 
-def record_numbers(rolled: ChainLoop) -> int:
+def record_numbers(loop: ChainLoop) -> int:
     """Return the numbers that a thread stores per joint."""
-    return sum(sweep.record for sweep in rolled.sweeps[:-1])
+    return sum(sweep.record for sweep in loop.sweeps[:-1])
 
 
-def _sweep(rolled: ChainLoop, k: int) -> str:
+def _sweep(loop: ChainLoop, k: int) -> str:
     """Return one loop over the joints; its starting values in `starts` follow those of earlier sweeps."""
-    sweep, last = rolled.sweeps[k], k == len(rolled.sweeps) - 1
-    begin = sum(earlier.carry for earlier in rolled.sweeps[:k])
-    offsets = list(_record_offsets(rolled))
+    sweep, last = loop.sweeps[k], k == len(loop.sweeps) - 1
+    begin = sum(earlier.carry for earlier in loop.sweeps[:k])
+    offsets = list(_record_offsets(loop))
     arguments = [
         "carry",
-        f"table(call.parameters + j * {rolled.parameters})",
-        *(f"entries_of(call.{name}, i, j * {rolled.inputs[name]})" for name in sweep.reads),
-        *(f"record_of(call, thread, j, {record_numbers(rolled)}, {offset})" for offset in offsets[:k]),
+        f"table(call.parameters + j * {loop.parameters})",
+        *(f"entries_of(call.{name}, i, j * {loop.inputs[name]})" for name in sweep.reads),
+        *(f"record_of(call, thread, j, {record_numbers(loop)}, {offset})" for offset in offsets[:k]),
     ]
     values = ", ".join([*arguments, "made"])
     calls = " : ".join(f"sweep{k}_{kind}<careful>({values})" for kind in reversed(CHAIN_JOINTS))
@@ -49,7 +49,7 @@ def _sweep(rolled: ChainLoop, k: int) -> str:
         store = f"out.put(j, next[{sweep.carry}]);"
     else:
         store = (
-            f"Record record = record_of(call, thread, j, {record_numbers(rolled)}, {offsets[k]});\n"
+            f"Record record = record_of(call, thread, j, {record_numbers(loop)}, {offsets[k]});\n"
             f"            EACH(e, {sweep.record}) record.put(e, next[{sweep.carry} + e]);"
         )
     return f"""    {{
@@ -66,10 +66,10 @@ def _sweep(rolled: ChainLoop, k: int) -> str:
 """
 
 
-def _record_offsets(rolled: ChainLoop) -> Iterator[int]:
+def _record_offsets(loop: ChainLoop) -> Iterator[int]:
     """Yield the index of the record of each sweep among the numbers of a joint."""
     offset = 0
-    for sweep in rolled.sweeps:
+    for sweep in loop.sweeps:
         yield offset
         offset += sweep.record
 

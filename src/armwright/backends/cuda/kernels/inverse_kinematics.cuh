@@ -1,6 +1,6 @@
 // Inverse kinematics of many targets by the rules of `kinematics.search`. A thread has one target at a time. The text
-// before defines the step `body`, which returns the next q and the squared errors of the current one, and sizes: PLACES
-// in q, FRAMES with a pose each, STEPS from one check of the errors to the next, and others.
+// before defines the step `body`, which returns the next q and the squared errors of the current one, and sizes: ENTRIES
+// in q, FRAMES with a pose each, CHECK_INTERVAL from one check of the errors to the next, and others.
 //
 // Some targets take ten steps, others thousands. Therefore one loop contains one step for all phases of a search, and a
 // thread that finishes a target takes the next one: no thread of a warp waits for the search of another. All check
@@ -15,10 +15,10 @@ struct Call {
     whole *marked;             // targets to compute again with careful sines
     unsigned long long *counts;
     whole targets, starts, attempts;
-    real tolerance, length, infinite, low[PLACES], high[PLACES];
+    real tolerance, length, infinite, low[ENTRIES], high[ENTRIES];
 };
 
-enum { NEXT, MARKS, MISSED, WRONG };           // indices of counts
+enum { NEXT, MARKS, UNSOLVED, INVALID };           // indices of counts
 enum { IDLE, FINISHED, SEARCHING, MEASURING, MOVING, ENDING };  // phases of a thread
 
 #ifdef __CUDACC__
@@ -77,13 +77,13 @@ FUNCTION whole increment(unsigned long long *count)
 
 // A position, and the largest squared errors of a position and of a rotation there.
 struct Candidate {
-    real q[PLACES], position, rotation;
+    real q[ENTRIES], position, rotation;
 };
 
 // The state of a search. It is in shared memory if it fits, which leaves the registers to the step. Its odd length
 // avoids bank conflicts.
 struct Search {
-    real pose[12 * FRAMES], q[PLACES], damping;
+    real pose[12 * FRAMES], q[ENTRIES], damping;
     Candidate candidate, base;  // the best so far, and the base of a descent
     real best, last;    // squared errors
     real last_distance;           // distance of the last start, less a constant
@@ -134,7 +134,7 @@ FUNCTION Errors errors_of(const real *squares)
 
 FUNCTION void store(Candidate &candidate, const real *q, const Errors &errors)
 {
-    EACH(e, PLACES)
+    EACH(e, ENTRIES)
         candidate.q[e] = q[e];
     candidate.position = errors.position;
     candidate.rotation = errors.rotation;
@@ -142,7 +142,7 @@ FUNCTION void store(Candidate &candidate, const real *q, const Errors &errors)
 
 FUNCTION void clear(const Call &call, Candidate &candidate)
 {
-    EACH(e, PLACES)
+    EACH(e, ENTRIES)
         candidate.q[e] = 0;
     candidate.position = candidate.rotation = call.infinite;
 }
@@ -157,12 +157,12 @@ FUNCTION void finish(const Call &call, Search &search, bool solved)
 {
     const Input start = state_of(call.start, search.target);
     Output q = {call.q.at + search.target * call.q.state, call.q.entry, 0};
-    EACH(e, PLACES) {
+    EACH(e, ENTRIES) {
         real x = search.candidate.q[e];
-        if (turns(e)) {
+        if (periodic(e)) {
             const real reference = call.start.at ? start[e] : 0;
-            const real near = x - TURN * rint((x - reference) / TURN);
-            x = near >= call.low[e] && near <= call.high[e] ? near : x;
+            const real shifted = x - TURN * rint((x - reference) / TURN);
+            x = shifted >= call.low[e] && shifted <= call.high[e] ? shifted : x;
         }
         q.put(e, x);
     }
@@ -171,14 +171,14 @@ FUNCTION void finish(const Call &call, Search &search, bool solved)
     error.put(1, angle(search.candidate.rotation));
     call.solved[search.target] = solved;
     if (!solved)
-        increment(call.counts + MISSED);
+        increment(call.counts + UNSOLVED);
     search.phase = IDLE;
 }
 
 // True if a pose is invalid or not finite.
 FUNCTION bool invalid_pose(const Input &row)
 {
-    bool wrong = false;
+    bool invalid = false;
     LOOP(f, FRAMES) {
         real T[16];
         EACH(e, 16)
@@ -186,15 +186,15 @@ FUNCTION bool invalid_pose(const Input &row)
         EACH(i, 3) {
             EACH(j, i + 1) {
                 const real product = T[4 * i] * T[4 * j] + T[4 * i + 1] * T[4 * j + 1] + T[4 * i + 2] * T[4 * j + 2];
-                wrong |= !(fabs(product - (i == j)) <= ROTATION);
+                invalid |= !(fabs(product - (i == j)) <= ROTATION_TOLERANCE);
             }
-            wrong |= !(T[4 * i + 3] - T[4 * i + 3] == 0) || T[12 + i] != 0;
+            invalid |= !(T[4 * i + 3] - T[4 * i + 3] == 0) || T[12 + i] != 0;
         }
         const real determinant = T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8])
                                  + T[2] * (T[4] * T[9] - T[5] * T[8]);
-        wrong |= determinant < 0 || T[15] != 1;
+        invalid |= determinant < 0 || T[15] != 1;
     }
-    return wrong;
+    return invalid;
 }
 
 // Read a start, normalise its unit vectors and clip it to the limits; false if it is invalid.
@@ -202,22 +202,22 @@ FUNCTION bool read_start(const Call &call, whole target, real *q)
 {
     const Input start = state_of(call.start, target);
     bool good = true;
-    EACH(e, PLACES) {
+    EACH(e, ENTRIES) {
         q[e] = start[e];
         good &= q[e] - q[e] == 0;
     }
     EACH(c, UNIT_VECTORS) {
         real square = 0;
-        EACH(e, PLACES)
+        EACH(e, ENTRIES)
             if (in_unit_vector(c, e))
                 square = fma(q[e], q[e], square);
-        good &= fabs(square - 1) <= NOT_UNIT;
+        good &= fabs(square - 1) <= MAX_UNIT_ERROR;
         const real length = sqrt(square);
-        EACH(e, PLACES)
+        EACH(e, ENTRIES)
             if (in_unit_vector(c, e))
                 q[e] /= length;
     }
-    EACH(e, PLACES) {
+    EACH(e, ENTRIES) {
         q[e] = q[e] < call.low[e] ? call.low[e] : q[e];
         q[e] = q[e] > call.high[e] ? call.high[e] : q[e];
     }
@@ -245,7 +245,7 @@ FUNCTION void take_target(const Call &call, Search &search)
     clear(call, search.candidate);
     search.needs_start = !call.start.at;
     if (invalid_pose(row) || (call.start.at && !read_start(call, search.target, search.q))) {
-        call.counts[WRONG] = 1;
+        call.counts[INVALID] = 1;
         search.needs_start = false;
         finish(call, search, false);
     }
@@ -289,7 +289,7 @@ FUNCTION void choose_starts(const Call &call, Search &search)
                 search.last_distance = nearest;
                 search.choice = choice;
             }
-            EACH(e, PLACES)
+            EACH(e, ENTRIES)
                 search.q[e] = call.start_positions[e * call.starts + (choice == none ? 0 : choice)];
         }
     }
@@ -297,7 +297,7 @@ FUNCTION void choose_starts(const Call &call, Search &search)
 
 FUNCTION void move_to(Search &search, const real *q)
 {
-    EACH(e, PLACES)
+    EACH(e, ENTRIES)
         search.q[e] = q[e];
 }
 
@@ -319,9 +319,9 @@ FUNCTION void measure_descent(Search &search, const Errors &now)
         store(search.base, search.q, now);
         search.last = now.E;
     }
-    search.damping *= better ? LESS : MORE;
+    search.damping *= better ? DAMPING_DECREASE : DAMPING_INCREASE;
     move_to(search, search.base.q);
-    search.phase = ++search.age < DESCENT ? MOVING : ENDING;
+    search.phase = ++search.age < DESCENT_STEPS ? MOVING : ENDING;
 }
 
 FUNCTION void end_descent(const Call &call, Search &search)
@@ -331,7 +331,7 @@ FUNCTION void end_descent(const Call &call, Search &search)
         search.best = search.last;
     }
     ++search.descents;
-    if (search.descents < APPROACHES && search.descents < call.attempts) {
+    if (search.descents < DESCENT_STARTS && search.descents < call.attempts) {
         search.needs_start = true;
         begin_descent(call, search);
     } else {
@@ -342,9 +342,9 @@ FUNCTION void end_descent(const Call &call, Search &search)
 // Finish a solved target. A search that is stuck begins at another start, after enough attempts with a descent.
 FUNCTION void check_convergence(const Call &call, Search &search, const real *next, const Errors &now)
 {
-    search.age += STEPS;
+    search.age += CHECK_INTERVAL;
     const bool solved = sqrt(now.position) * call.length <= call.tolerance && angle(now.rotation) <= call.tolerance;
-    const bool stuck = (search.age > UNDISTURBED && STUCK * search.last < now.E) || search.age >= LONGEST;
+    const bool stuck = (search.age > GRACE_STEPS && STALL_RATIO * search.last < now.E) || search.age >= MAX_STEPS;
     search.last = now.E;
     if (!solved && !stuck) {
         move_to(search, next);
@@ -374,7 +374,7 @@ template <bool careful> FUNCTION void search_targets(const Call &call)
     DECLARE_SEARCH
     search.phase = IDLE;
     search.needs_start = false;
-    for (int s = 1;; s = s < STEPS ? s + 1 : 1) {
+    for (int s = 1;; s = s < CHECK_INTERVAL ? s + 1 : 1) {
         if (s == 1) {
             if (search.phase == IDLE)
                 take_target(call, search);
@@ -383,23 +383,23 @@ template <bool careful> FUNCTION void search_targets(const Call &call)
                 break;
         }
         sync_warp();
-        real next[PLACES + 2 * FRAMES];
+        real next[ENTRIES + 2 * FRAMES];
         Unchecked out = {next};
         const StepInput input = {search};
-        const bool fine = body<careful>(search.q, input, out);
+        const bool in_range = body<careful>(search.q, input, out);
         if (search.phase < SEARCHING)
             continue;
-        if (!careful && !fine) {
+        if (!careful && !in_range) {
             call.marked[increment(call.counts + MARKS)] = search.target;
             search.phase = IDLE;
         } else if (search.phase == MEASURING) {
-            measure_descent(search, errors_of(next + PLACES));
-        } else if (search.phase == SEARCHING && s == STEPS) {
-            check_convergence(call, search, next, errors_of(next + PLACES));
+            measure_descent(search, errors_of(next + ENTRIES));
+        } else if (search.phase == SEARCHING && s == CHECK_INTERVAL) {
+            check_convergence(call, search, next, errors_of(next + ENTRIES));
         } else if (search.phase != ENDING) {
             move_to(search, next);
             search.phase = search.phase == MOVING ? MEASURING : SEARCHING;
-        } else if (s == STEPS) {
+        } else if (s == CHECK_INTERVAL) {
             end_descent(call, search);
         }
     }

@@ -1,20 +1,20 @@
-// What `armwright.draws` says, for one rollout by each thread: the same words of Philox, and the same sums, products,
-// quotients and square roots in the same order, in double precision whatever `real` is.
+// The random numbers of `armwright.draws`, one rollout per thread: the same words of Philox, and the same operations in
+// the same order, in double precision for any `real`.
 
 struct Call {
     real *out;
-    const whole *turns;     // of each rollout; none if they all have the same
-    const whole *rollouts;  // their numbers; none if they follow each other
+    const whole *instants;     // of each rollout; null if all have the same
+    const whole *rollouts;  // their indices; null if these are consecutive
     whole begin, count;
-    unsigned turn, column, first_key, second_key, normal;
+    unsigned instant, column, first_key, second_key, normal;
     double first, second;
 };
 
 typedef unsigned long long word;
 
-FUNCTION double share(word index, unsigned column, unsigned turn, unsigned first, unsigned second)
+FUNCTION double share(word index, unsigned column, unsigned instant, unsigned first, unsigned second)
 {
-    unsigned a = (unsigned)index, b = (unsigned)(index >> 32), c = column, d = turn;
+    unsigned a = (unsigned)index, b = (unsigned)(index >> 32), c = column, d = instant;
     EACH(k, ROUNDS) {
         const word x = (word)a * MULTIPLIER0, y = (word)c * MULTIPLIER1;
         a = (unsigned)(y >> 32) ^ b ^ first;
@@ -66,13 +66,13 @@ FUNCTION double normal(double share)
 
 FUNCTION void draw(const Call &call, whole i)
 {
-    const unsigned turn = call.turns ? (unsigned)call.turns[i] : call.turn;
+    const unsigned instant = call.instants ? (unsigned)call.instants[i] : call.instant;
     const whole rollout = call.rollouts ? call.rollouts[i] : call.begin + i;
-    const double found = share((word)rollout, call.column, turn, call.first_key, call.second_key);
+    const double uniform = share((word)rollout, call.column, instant, call.first_key, call.second_key);
     if (call.normal)
-        call.out[i] = (real)(call.first + call.second * normal(found));
+        call.out[i] = (real)(call.first + call.second * normal(uniform));
     else
-        call.out[i] = (real)(call.first + (call.second - call.first) * found);
+        call.out[i] = (real)(call.first + (call.second - call.first) * uniform);
 }
 
 #ifdef __CUDACC__

@@ -29,27 +29,27 @@ DRAW_BLOCK_THREADS = 256
 
 
 class DrawArguments(ctypes.Structure):
-    """The arguments of the kernel; `turn` replaces the array `turns` if that is null, `begin` the array `rollouts`."""
+    """The arguments of the kernel; `instant` replaces a null array `instants`, `begin` a null array `rollouts`."""
 
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("out", "turns", "rollouts")),
+        *((name, ctypes.c_void_p) for name in ("out", "instants", "rollouts")),
         *((name, ctypes.c_longlong) for name in ("begin", "count")),
-        *((name, ctypes.c_uint) for name in ("turn", "column", "first_key", "second_key", "normal")),
+        *((name, ctypes.c_uint) for name in ("instant", "column", "first_key", "second_key", "normal")),
         *((name, ctypes.c_double) for name in ("first", "second")),
     )
 
     @classmethod
     def of(
-        cls, drawn: DrawnColumn, which: RolloutIndices, turns: Array, out: Any, address: Callable[[Any], int]
+        cls, drawn: DrawnColumn, indices: RolloutIndices, instants: Array, out: Any, address: Callable[[Any], int]
     ) -> DrawArguments:
-        """Return the arguments that fill `out` (rollouts,) for sampling instants `turns`, (1,) or (rollouts,).
+        """Return the arguments that fill `out` (rollouts,) for sampling instants (1,) or (rollouts,).
 
         `address` returns the address of an array and keeps the array alive.
         """
-        turn_address = address(turns) if len(turns) > 1 else None
-        begin, rollouts = (which, None) if isinstance(which, int) else (0, address(which))
-        numbers = (int(turns[0]) & LOW_WORD, drawn.column, *drawn.key, int(drawn.kind == "normal"))
-        return cls(address(out), turn_address, rollouts, begin, len(out), *numbers, drawn.first, drawn.second)
+        varying = address(instants) if len(instants) > 1 else None
+        begin, rollouts = (indices, None) if isinstance(indices, int) else (0, address(indices))
+        numbers = (int(instants[0]) & LOW_WORD, drawn.column, *drawn.key, int(drawn.kind == "normal"))
+        return cls(address(out), varying, rollouts, begin, len(out), *numbers, drawn.first, drawn.second)
 
 
 def kernel_source(double: bool) -> str:

@@ -1,7 +1,7 @@
-// The integration of rollouts, one per thread, with the arrays of `backends.rollout_interface.ROLLOUT_FIELDS`. The text before
-// defines the functions `body` (the derivative of a state), `watch` and `gauge`, and sizes: ENTRIES of a state, STAGES
-// of a step with weights A, B and C, EVENTS, GAUGES. The state of a thread is in registers. OF(sqrt) is the function of
-// the C library for `real`.
+// The integration of rollouts, one per thread, with the arrays of `backends.rollout_interface.ROLLOUT_FIELDS`. The text
+// before defines the functions `body` (the derivative of a state), `event_values` and `gauge`, and sizes: ENTRIES of a
+// state, STAGES of a step with weights A, B and C, EVENTS, GAUGES. The state of a thread is in registers. OF(sqrt) is the
+// function of the C library for `real`.
 
 struct Call {
     real *y, *p, *t, *h, *previous_error, *rejected_last, *accepted, *rejected, *stop_reason, *event, *start_offset;
@@ -17,27 +17,26 @@ struct Call {
 
 enum { RTOL, ATOL, LONGEST, SAFETY, ALPHA, BETA, RETRY, SHRINK, GROW, HOLD };
 
-// The runtime parameters of a rollout: its own, and those that all rollouts share.
+// The runtime parameters: those of the rollout, and those that all rollouts share.
 struct Parameters {
     const Call &call;
     whole i;
-#if OWN
-    real own[OWN];
+#if PER_ROLLOUT
+    real per_rollout[PER_ROLLOUT];
 #endif
     // Make the compiler compute what depends on them where it is used. Kept between stages it would take too many
     // registers.
     MEMBER void discard_derived()
     {
-#if OWN && defined(__CUDACC__)
-#pragma unroll
-        for (int k = 0; k < OWN; ++k)
-            asm volatile("" : REGISTER(own[k]));
+#if PER_ROLLOUT && defined(__CUDACC__)
+        EACH(k, PER_ROLLOUT)
+            asm volatile("" : REGISTER(per_rollout[k]));
 #endif
     }
-    MEMBER real own_parameter(int k) const
+    MEMBER real per_rollout_parameter(int k) const
     {
-#if OWN
-        return own[k];
+#if PER_ROLLOUT
+        return per_rollout[k];
 #else
         return call.p[k * call.stride + i];
 #endif
@@ -56,16 +55,13 @@ FUNCTION real stage_time(real t, real h, int stage)
 // Normalise the unit vectors, and scale their derivatives alike if `slope` is not null.
 FUNCTION void normalise(real *y, real *slope)
 {
-#pragma unroll
-    for (int c = 0; c < UNIT_VECTORS; ++c) {
+    EACH(c, UNIT_VECTORS) {
         real square = 0;
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e)
+        EACH(e, ENTRIES)
             if (in_unit_vector(c, e))
                 square = OF(fma)(y[e], y[e], square);
         const real length = OF(sqrt)(square);
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e)
+        EACH(e, ENTRIES)
             if (in_unit_vector(c, e)) {
                 y[e] /= length;
                 if (slope)
@@ -93,14 +89,12 @@ FUNCTION bool step(Parameters &p, [[maybe_unused]] Slopes &slopes, real t, real 
 {
     real start[ENTRIES], sum[ENTRIES], stage_state[ENTRIES];
     bool in_range = true;
-#pragma unroll
-    for (int e = 0; e < ENTRIES; ++e) {
+    EACH(e, ENTRIES) {
         stage_state[e] = y[e];
         start[e] = y[e];
         sum[e] = 0;
     }
-#pragma unroll 1
-    for (int j = 0; j < STAGES; ++j) {
+    LOOP(j, STAGES) {
         real k[ENTRIES];
         Unchecked out = {k};
         const real at[1] = {stage_time(t, h, j)};
@@ -109,19 +103,16 @@ FUNCTION bool step(Parameters &p, [[maybe_unused]] Slopes &slopes, real t, real 
         const real weight = B[j], next = h * A[j];
 #if EVENTS
         if (j == 0)
-#pragma unroll
-            for (int e = 0; e < ENTRIES; ++e)
+            EACH(e, ENTRIES)
                 slopes.first[e] = k[e];
 #endif
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e)
+        EACH(e, ENTRIES)
             if (moves(e)) {
                 sum[e] = OF(fma)(weight, k[e], sum[e]);
                 stage_state[e] = OF(fma)(next, k[e], start[e]);
             }
     }
-#pragma unroll
-    for (int e = 0; e < ENTRIES; ++e)
+    EACH(e, ENTRIES)
         end[e] = moves(e) ? OF(fma)(h, sum[e], start[e]) : start[e];
     return in_range;
 }
@@ -142,15 +133,12 @@ struct Slopes {
 // The weighted sum of the first derivatives.
 FUNCTION void weighted(const Slopes &slopes, const real *weights, int count, real *sum)
 {
-#pragma unroll
-    for (int e = 0; e < ENTRIES; ++e)
+    EACH(e, ENTRIES)
         sum[e] = 0;
-#pragma unroll 1
-    for (int j = 0; j < count; ++j) {
+    LOOP(j, count) {
         const real weight = weights[j];
         if (weight != 0)
-#pragma unroll
-            for (int e = 0; e < ENTRIES; ++e)
+            EACH(e, ENTRIES)
                 if (moves(e))
                     sum[e] = OF(fma)(weight, slopes.k[j][e], sum[e]);
     }
@@ -166,18 +154,15 @@ template <bool careful> FUNCTION bool step(Parameters &p, Slopes &slopes, real t
         Unchecked out = {k};
         const real at[1] = {stage_time(t, h, j)};
         weighted(slopes, A + j * (j - 1) / 2, j, sum);
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e)
+        EACH(e, ENTRIES)
             sum[e] = moves(e) ? OF(fma)(h, sum[e], y[e]) : y[e];
         p.discard_derived();
         in_range = body<careful>(at, sum PARAMETER_ARGUMENT, out) && in_range;
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e)
+        EACH(e, ENTRIES)
             slopes.k[j][e] = k[e];
     }
     weighted(slopes, B, STAGES, sum);
-#pragma unroll
-    for (int e = 0; e < ENTRIES; ++e)
+    EACH(e, ENTRIES)
         end[e] = moves(e) ? OF(fma)(h, sum[e], y[e]) : y[e];
     return in_range;
 }
@@ -196,7 +181,7 @@ template <bool careful> FUNCTION bool evaluate_events(Parameters &p, real t, con
 {
     Unchecked out = {values};
     const real at[1] = {t};
-    return watch<careful>(at, y PARAMETER_ARGUMENT, out);
+    return event_values<careful>(at, y PARAMETER_ARGUMENT, out);
 }
 
 // True if a function may have several zeros in a part of a step (`integrate.events`), by its values at the start, at
@@ -208,13 +193,13 @@ FUNCTION bool several_zeros(real before, real third, real second, real after, re
         return true;
     if (begin == 0 && end == 0 && (before != third) + (third != second) + (second != after) <= 1)
         return false;
-    const real off = OF(fmax)(OF(fabs)(27 * third - (8 * before + 12 * one + 6 * two + after)),
+    const real deviation = OF(fmax)(OF(fabs)(27 * third - (8 * before + 12 * one + 6 * two + after)),
                               OF(fabs)(27 * second - (before + 6 * one + 12 * two + 8 * after)));
-    const real wide = OF(fmax)(OF(fmax)(before, one), OF(fmax)(two, after)) -
+    const real range = OF(fmax)(OF(fmax)(before, one), OF(fmax)(two, after)) -
                       OF(fmin)(OF(fmin)(before, one), OF(fmin)(two, after));
     const real nearest = OF(fmin)(OF(fmin)(OF(fabs)(before), OF(fabs)(third)),
                                   OF(fmin)(OF(fabs)(second), OF(fabs)(after)));
-    return off > 27 * BENT * wide && NEAR * off > 27 * nearest;
+    return deviation > 27 * MAX_CUBIC_DEVIATION * range && ZERO_DISTANCE_RATIO * deviation > 27 * nearest;
 }
 
 // A step in which an event may have happened. It is repeated with other lengths until the time is known.
@@ -244,11 +229,9 @@ FUNCTION bool sample_step(Parameters &p, const Slopes &slopes, real t, real leng
     const real shares[4] = {(real)1 / 3, (real)2 / 3, 1 - JUST_INSIDE, JUST_INSIDE};
     real samples[4][EVENTS];
     bool in_range = true;
-#pragma unroll 1
-    for (int k = 0; k < 4; ++k) {
+    LOOP(k, 4) {
         real interpolated[ENTRIES];
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e) {
+        EACH(e, ENTRIES) {
             const real first_slope = length * slopes.first_slope(e);
             interpolated[e] = y[e] + shares[k] * (first_slope + shares[k] * (end[e] - y[e] - first_slope));
         }
@@ -268,25 +251,24 @@ FUNCTION bool sample_step(Parameters &p, const Slopes &slopes, real t, real leng
 // Find the first piece, from `low` to `high`, in which an event happens; `before` and `after` become its values.
 template <bool careful> FUNCTION bool subdivide_step(Parameters &p, Crossing &found, real *low, real *high)
 {
-    real begin = 0, wide = 1, samples[4][EVENTS];
+    real begin = 0, width = 1, samples[4][EVENTS];
     bool in_range = true;
 #pragma unroll 1
     for (int count = 0; count < MAX_EVENT_PIECES && begin < 1; ++count) {
-        const real end = begin + wide > 1 - MIN_EVENT_PIECE / 2 ? (real)1 : begin + wide;
-        wide = end - begin;
-        const real shares[4] = {begin + wide / 3, begin + wide * 2 / 3, end - JUST_INSIDE, end};
-#pragma unroll 1
-        for (int k = 0; k < 4; ++k)
+        const real end = begin + width > 1 - MIN_EVENT_PIECE / 2 ? (real)1 : begin + width;
+        width = end - begin;
+        const real shares[4] = {begin + width / 3, begin + width * 2 / 3, end - JUST_INSIDE, end};
+        LOOP(k, 4)
             in_range = repeat_step<careful>(p, found, found.length * shares[k], samples[k]) && in_range;
         bool many = false, happens = false;
         for (int e = 0; e < EVENTS; ++e) {
             const real after = samples[3][e], slope = (after - samples[2][e]) / JUST_INSIDE;
             many = many ||
-                   several_zeros(found.before[e], samples[0][e], samples[1][e], after, found.begin[e], slope, wide);
+                   several_zeros(found.before[e], samples[0][e], samples[1][e], after, found.begin[e], slope, width);
             happens = happens || crosses(e, found.before[e], after);
         }
-        if (many && wide > 2 * MIN_EVENT_PIECE) {
-            wide /= 3;
+        if (many && width > 2 * MIN_EVENT_PIECE) {
+            width /= 3;
             continue;
         }
         for (int e = 0; e < EVENTS; ++e) {
@@ -304,7 +286,7 @@ template <bool careful> FUNCTION bool subdivide_step(Parameters &p, Crossing &fo
             return in_range;
         }
         begin = end;
-        wide *= 3;
+        width *= 3;
     }
     return in_range;
 }
@@ -344,14 +326,14 @@ template <bool careful> OUTLINED bool locate_event(Parameters &p, Crossing &foun
     }
     if (!found.happened)
         return in_range;
-    const real far = OF(fmax)(OF(fabs)(found.t), OF(fabs)(found.t + found.length));
-    const real width = OF(fmax)(far / OF(fabs)(found.length) * (2 * ROUNDING), 2 * ROUNDING);
+    const real time_scale = OF(fmax)(OF(fabs)(found.t), OF(fabs)(found.t + found.length));
+    const real width = OF(fmax)(time_scale / OF(fabs)(found.length) * (2 * ROUNDING), 2 * ROUNDING);
     real at_low = largest_crossing(signs, found.before), at_high = largest_crossing(signs, found.after), side = 0;
     for (int trial = 0; trial < MAX_EVENT_GUESSES && high - low > width; ++trial) {
-        const real gap = high - low, little = width * (real)0.5;
+        const real gap = high - low, margin = width * (real)0.5;
         const real back = trial % BISECTION_PERIOD == BISECTION_PERIOD - 1 ? gap * (real)0.5
                                                                            : at_high * gap / (at_high - at_low);
-        const real x = OF(fmax)(OF(fmin)(high - back, high - little), low + little);
+        const real x = OF(fmax)(OF(fmin)(high - back, high - margin), low + margin);
         in_range = repeat_step<careful>(p, found, found.length * x, values) && in_range;
         const real f = largest_crossing(signs, values);
         if (f < 0) {  // the value of a retained end of the bracket is halved (Illinois)
@@ -395,25 +377,21 @@ FUNCTION bool detect_events(Parameters &p, Lane &lane, real t, real length, real
         return true;
     bool in_range = evaluate_events<careful>(p, *time, end, after);
     Crossing found;
-#pragma unroll
-    for (int e = 0; e < EVENTS; ++e) {
+    EACH(e, EVENTS) {
         found.before[e] = lane.before[e];
         found.after[e] = after[e];
     }
     in_range = sample_step<careful>(p, lane.slopes, t, length, lane.y, end, found) && in_range;
-    bool some = found.several_zeros;
-#pragma unroll
-    for (int e = 0; e < EVENTS; ++e)
-        some = some || lane.before[e] == 0 || after[e] != after[e] || crosses(e, lane.before[e], after[e]);
-    if (some) {
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e)
+    bool suspect = found.several_zeros;
+    EACH(e, EVENTS)
+        suspect = suspect || lane.before[e] == 0 || after[e] != after[e] || crosses(e, lane.before[e], after[e]);
+    if (suspect) {
+        EACH(e, ENTRIES)
             found.y[e] = lane.y[e];
         found.t = t;
         found.length = length;
 #if !CHAIN
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e)
+        EACH(e, ENTRIES)
             found.slopes.k[0][e] = lane.slopes.k[0][e];
         found.slopes.from = 1;
 #endif
@@ -423,14 +401,12 @@ FUNCTION bool detect_events(Parameters &p, Lane &lane, real t, real length, real
             lane.stop_reason = ENDED_BY_EVENT;
             lane.event = (real)found.event;
             *time = found.when;
-#pragma unroll
-            for (int e = 0; e < ENTRIES; ++e)
+            EACH(e, ENTRIES)
                 end[e] = found.end[e];
         } else if (found.not_a_number)
             lane.stop_reason = EVENT_NOT_FINITE;
     }
-#pragma unroll
-    for (int e = 0; e < EVENTS; ++e)
+    EACH(e, EVENTS)
         lane.before[e] = after[e];
     return in_range;
 }
@@ -481,8 +457,7 @@ template <bool careful> FUNCTION bool update_gauges(Parameters &p, const Lane &l
     const bool in_range = evaluate_gauges<careful>(p, lane, now);
     const real half = (lane.t - gauges.last_time) * (real)0.5;
     gauges.last_time = lane.t;
-#pragma unroll
-    for (int g = 0; g < AT_RECORDS; ++g) {
+    EACH(g, AT_RECORDS) {
         real &total = gauges.total(g);
         if (g < LARGEST)
             total = OF(fmax)(total, now[g]);
@@ -507,8 +482,7 @@ FUNCTION bool update_step_gauges(Parameters &p, const Lane &lane, real t, real t
     Unchecked out = {now};
     const real from[1] = {t}, to[1] = {time};
     const bool in_range = within<careful>(from, lane.y PARAMETER_ARGUMENT, to, end, out);
-#pragma unroll
-    for (int g = 0; g < IN_STEPS; ++g) {
+    EACH(g, IN_STEPS) {
         real &total = gauges.total(AT_RECORDS + g);
         total = OF(fmax)(total, now[g]);
     }
@@ -528,8 +502,7 @@ FUNCTION void record(const Call &call, whole i, whole r, const real *y)
     if (!call.rows && r + 1 < call.count)
         return;  // the next record replaces it
     real *const at = call.records + r * call.rows * call.stride + i;
-#pragma unroll
-    for (int e = 0; e < ENTRIES; ++e)
+    EACH(e, ENTRIES)
         at[e * call.stride] = y[e];
 }
 
@@ -539,12 +512,10 @@ FUNCTION void record(const Call &call, whole i, whole r, const real *y)
 FUNCTION real error_of(const Call &call, const Slopes &slopes, real length, const real *y, const real *end)
 {
     real squares[2] = {0, 0};
-#pragma unroll
-    for (int n = 0; n < ESTIMATES; ++n) {
+    EACH(n, ESTIMATES) {
         real sum[ENTRIES];
         weighted(slopes, n ? ERROR2 : ERROR, STAGES, sum);
-#pragma unroll
-        for (int e = 0; e < CONTROLLED; ++e) {
+        EACH(e, CONTROLLED) {
             const real largest = OF(fmax)(OF(fabs)(y[e]), OF(fabs)(end[e]));
             const real scale = OF(fma)(call.options[RTOL], largest, call.options[ATOL]);
             const real share = sum[e] * length / scale;
@@ -562,7 +533,7 @@ FUNCTION real error_of(const Call &call, const Slopes &slopes, real length, cons
 FUNCTION real next_step(const Call &call, const Lane &lane, real err, real length, bool cut, bool accept)
 {
     const real *const option = call.options;
-    const real power = OF(pow)(OF(fmax)(err, SMALLEST), accept ? option[ALPHA] : option[RETRY]);
+    const real power = OF(pow)(OF(fmax)(err, MIN_ERROR_RATIO), accept ? option[ALPHA] : option[RETRY]);
     const real memory = accept ? OF(pow)(lane.previous_error, option[BETA]) : (real)1;
     const real ratio = err != err ? option[SHRINK] : option[SAFETY] * memory / power;
     const real max_ratio = lane.rejected_last != 0 ? option[HOLD] : option[GROW];
@@ -583,7 +554,7 @@ FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals
         }
         const real remaining = goal - lane.t, distance = OF(fabs)(remaining), size = OF(fabs)(lane.h),
                    begin_time = lane.t;
-        const bool arrives = distance <= OF(fmin)(size * STRETCH, call.options[LONGEST] * ROUNDED);
+        const bool arrives = distance <= OF(fmin)(size * MAX_STEP_EXTENSION, call.options[LONGEST] * STEP_ROUNDING);
         const bool cut = arrives ? distance < size : distance < 2 * size;
         const real reached = arrives ? goal
                                      : begin_time + (cut ? remaining * (real)0.5 : OF(copysign)(size, remaining));
@@ -602,8 +573,7 @@ FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals
 #if IN_STEPS
             in_range = update_step_gauges<careful>(p, lane, begin_time, time, end, gauges) && in_range;
 #endif
-#pragma unroll
-            for (int e = 0; e < ENTRIES; ++e) {
+            EACH(e, ENTRIES) {
                 lane.y[e] = end[e];
                 if (SAME_AS_LAST)
                     lane.slopes.k[0][e] = lane.slopes.k[STAGES - 1][e];
@@ -611,7 +581,7 @@ FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals
             lane.t = time;
             lane.accepted += 1;
             if (!cut)
-                lane.previous_error = OF(fmax)(err, FORGIVEN);
+                lane.previous_error = OF(fmax)(err, MIN_PREVIOUS_RATIO);
         } else
             lane.rejected += 1;
         lane.slopes.from = accept ? SAME_AS_LAST : 1;
@@ -638,8 +608,7 @@ FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals
 {
     const int number = (int)call.substeps[r];
     const real start = lane.t, h = (goal - start) / (real)number;
-#pragma unroll 1
-    for (int k = 0; k < number; ++k) {
+    LOOP(k, number) {
         const real begin_time = start + h * (real)k;
         if (k % 16 == 0 && *call.stop) {
             lane.t = begin_time;
@@ -658,8 +627,7 @@ FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals
 #if IN_STEPS
         in_range = update_step_gauges<careful>(p, lane, begin_time, time, end, gauges) && in_range;
 #endif
-#pragma unroll
-        for (int e = 0; e < ENTRIES; ++e)
+        EACH(e, ENTRIES)
             lane.y[e] = end[e];
 #if EVENTS
         if (lane.stop_reason != 0) {
@@ -681,8 +649,7 @@ FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals
 template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 {
     Lane lane;
-#pragma unroll
-    for (int e = 0; e < ENTRIES; ++e)
+    EACH(e, ENTRIES)
         lane.y[e] = call.y[e * call.stride + i];
     lane.t = call.t[i];
     lane.stop_reason = call.stop_reason[i];
@@ -692,7 +659,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
             record(call, i, r, lane.y);
         return true;
     }
-    Parameters p = {call, i OWN_PARAMETERS};
+    Parameters p = {call, i READ_PER_ROLLOUT};
     const real start_offset = call.start_offset[i];
     bool in_range = true, stopped = false;
 #if ADAPTIVE
@@ -721,8 +688,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
     const real begin[1] = {0};
 #endif
     gauges.last_time = lane.t;
-#pragma unroll
-    for (int g = 0; g < GAUGES; ++g) {
+    EACH(g, GAUGES) {
         const real total = call.totals[g * call.stride + i];
         gauges.total(g) = g < LARGEST ? OF(fmax)(total, begin[g]) : total;
         if (g >= LARGEST && g < LARGEST + INTEGRALS)
@@ -742,13 +708,11 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
     }
     if (!in_range)
         return false;
-#pragma unroll
-    for (int e = 0; e < ENTRIES; ++e)
+    EACH(e, ENTRIES)
         call.y[e * call.stride + i] = lane.y[e];
     call.t[i] = lane.t;
 #if GAUGES
-#pragma unroll
-    for (int g = 0; g < GAUGES; ++g)
+    EACH(g, GAUGES)
         call.totals[g * call.stride + i] = gauges.total(g);
 #endif
 #if ADAPTIVE

@@ -63,7 +63,7 @@ class Motion(NamedTuple):
     program: Program
     steps: Steps
     layout: Layout
-    watch: EventProgram | None
+    events: EventProgram | None
     gauge: Gauge | None
 
     @property
@@ -75,21 +75,21 @@ class Motion(NamedTuple):
     @property
     def memory(self) -> int:
         """The numbers of a thread that are in memory by design."""
-        entries, watch = len(self.program.outputs), self.watch
+        entries, events = len(self.program.outputs), self.events
         slopes = 0 if self.chained else (self.steps.stages + 2) * entries
-        return slopes if watch is None else 2 * slopes + 3 * (entries + len(watch.directions))
+        return slopes if events is None else 2 * slopes + 3 * (entries + len(events.directions))
 
 
 def text(motion: Motion, per_rollout: Sequence[bool], double: bool, careful: bool = False, blocks: int = 0) -> str:
     """Return `run(Call)`, a kernel with one thread per rollout; on a CPU it is a loop over them.
 
-    `per_rollout` says which runtime parameters differ between rollouts; the others come with the call. At least so many
-    `blocks` run on a multiprocessor, which bounds their registers; for 0 the compiler chooses.
+    `per_rollout` marks the runtime parameters that differ between rollouts; the others are passed with the call. At
+    least so many `blocks` run on a multiprocessor, which bounds their registers; for 0 the compiler chooses.
     """
     parts = [prelude(double), function_text(motion.program, "body", double)]
-    watch, gauge = motion.watch, motion.gauge
+    events, gauge = motion.events, motion.gauge
     others = {
-        "watch": watch.program if watch else None,
+        "event_values": events.program if events else None,
         "gauge": gauge.program if gauge and gauge.at_records else None,
         "within": gauge.within if gauge else None,
     }
@@ -110,8 +110,8 @@ def call(
 ) -> ctypes.Structure:
     """Return the arguments of the kernel: `ROLLOUT_FIELDS`, where p has the rows that are `per_rollout`.
 
-    `shared` has the other parameters. `marked` has one byte per rollout, and `any` four bytes
-    in all. `address` returns the address of an array.
+    `shared` has the other parameters. `marked` has one byte per rollout, `any` has four bytes. `address` returns the
+    address of an array.
     """
     real = ctypes.c_double if fields["y"].dtype == np.float64 else ctypes.c_float
     kinds = [
@@ -121,14 +121,14 @@ def call(
         ("shared", real * max(1, len(per_rollout) - sum(per_rollout))),
     ]
     kind: type[ctypes.Structure] = type("Call", (ctypes.Structure,), {"_fields_": kinds})
-    made = kind()
+    structure = kind()
     for name in ROLLOUT_POINTERS:
-        setattr(made, name, address(fields[name]))
+        setattr(structure, name, address(fields[name]))
     for name, number in (*((name, fields[name]) for name in INTEGER_FIELDS), ("rollouts", rollouts)):
-        setattr(made, name, int(number))
+        setattr(structure, name, int(number))
     for name in ("options", "shared"):
-        getattr(made, name)[: len(fields[name])] = fields[name].tolist()
-    return made
+        getattr(structure, name)[: len(fields[name])] = fields[name].tolist()
+    return structure
 
 
 @cache
@@ -138,7 +138,7 @@ def _kernel() -> str:
 
 def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
     """Return the sizes as macros."""
-    program, steps, layout, watch, gauge = motion
+    program, steps, layout, events, gauge = motion
     parameters = sum(per_rollout)
     numbers = {
         "ENTRIES": len(program.outputs),
@@ -149,9 +149,9 @@ def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
         "SAME_AS_LAST": int(steps.fsal),
         "CONTROLLED": layout.controlled,
         "UNIT_VECTORS": len(layout.unit_vectors),
-        "OWN": parameters if parameters <= MAX_REGISTER_PARAMETERS else 0,
+        "PER_ROLLOUT": parameters if parameters <= MAX_REGISTER_PARAMETERS else 0,
         "SHARED": max(1, len(per_rollout) - parameters),
-        "EVENTS": 0 if watch is None else len(watch.directions),
+        "EVENTS": 0 if events is None else len(events.directions),
         "GAUGES": 0 if gauge is None else gauge.totals,
         "AT_RECORDS": 0 if gauge is None else gauge.at_records,
         "IN_STEPS": 0 if gauge is None else gauge.in_steps,
@@ -169,7 +169,7 @@ def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
     lines.append(f"#define OF(name) name{'' if double else '##f'}")
     lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')
     read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(parameters))
-    lines.append(f"#define OWN_PARAMETERS {f', {{{read}}}' if 0 < parameters <= MAX_REGISTER_PARAMETERS else ''}")
+    lines.append(f"#define READ_PER_ROLLOUT {f', {{{read}}}' if 0 < parameters <= MAX_REGISTER_PARAMETERS else ''}")
     lines.append(f"#define PARAMETER_ARGUMENT {', p' if len(program.sizes) > 2 else ''}")
     lines.append(f"#define READ_PARAMETER {_read_parameter(per_rollout)}")
     return "\n".join(lines)
@@ -182,8 +182,8 @@ def _read_parameter(per_rollout: Sequence[bool]) -> str:
         begin, end = end, end + len(list(group))
         shift = begin - place[kind]
         place[kind] += end - begin
-        found = f"own_parameter(k - {shift})" if kind else f"call.shared[k - {shift}]"
-        text += f"if (k < {end}) return {found}; "
+        value = f"per_rollout_parameter(k - {shift})" if kind else f"call.shared[k - {shift}]"
+        text += f"if (k < {end}) return {value}; "
     return f"{text}return 0;"
 
 
@@ -195,15 +195,15 @@ def _constants(double: bool) -> str:
         "TOO_MANY_STEPS": TOO_MANY_STEPS,
         "EVENT_NOT_FINITE": EVENT_NOT_FINITE,
         "ENDED_BY_EVENT": ENDED_BY_EVENT,
-        "STRETCH": MAX_STEP_EXTENSION,
-        "ROUNDED": STEP_ROUNDING,
-        "SMALLEST": MIN_ERROR_RATIO,
-        "FORGIVEN": MIN_PREVIOUS_RATIO,
+        "MAX_STEP_EXTENSION": MAX_STEP_EXTENSION,
+        "STEP_ROUNDING": STEP_ROUNDING,
+        "MIN_ERROR_RATIO": MIN_ERROR_RATIO,
+        "MIN_PREVIOUS_RATIO": MIN_PREVIOUS_RATIO,
         "AFTER_STEP_START": AFTER_STEP_START,
         "JUST_INSIDE": JUST_INSIDE if double else JUST_INSIDE_COARSE,
         "MIN_EVENT_PIECE": MIN_EVENT_PIECE,
-        "BENT": MAX_CUBIC_DEVIATION,
-        "NEAR": ZERO_DISTANCE_RATIO,
+        "MAX_CUBIC_DEVIATION": MAX_CUBIC_DEVIATION,
+        "ZERO_DISTANCE_RATIO": ZERO_DISTANCE_RATIO,
         "ROUNDING": 2.0**-52 if double else 2.0**-23,
     }
     return "\n".join(f"#define {name} {real(float(number))}" for name, number in numbers.items())
@@ -226,14 +226,14 @@ def _weights(motion: Motion, double: bool) -> str:
 
 
 def _entry_functions(motion: Motion) -> str:
-    """Return the functions that say which entries change, which are unit vectors, and the directions of events."""
-    program, _, layout, watch, _ = motion
-    still = [f"e != {e}" for e, x in enumerate(program.outputs) if constant_value(x) == 0]
+    """Return the functions that tell which entries change, which are unit vectors, and the directions of events."""
+    program, _, layout, events, _ = motion
+    constant = [f"e != {e}" for e, x in enumerate(program.outputs) if constant_value(x) == 0]
     unit_vectors = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(layout.unit_vectors)]
-    signs = [] if watch is None else [f"e == {e} ? {sign} : " for e, sign in enumerate(watch.directions) if sign]
+    signs = [] if events is None else [f"e == {e} ? {sign} : " for e, sign in enumerate(events.directions) if sign]
     return f"""FUNCTION constexpr bool moves(int e)
 {{
-    return {" && ".join(still) or "true"};
+    return {" && ".join(constant) or "true"};
 }}
 FUNCTION constexpr bool in_unit_vector(int c, int e)
 {{
