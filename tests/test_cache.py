@@ -138,7 +138,7 @@ def test_code_that_computes_something_else_is_compiled_anew(
         with suppress(InputError):  # without fused operations more sums are wrong, and it overflows
             aw.compile(arm, problem)(*state)
     monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
-    with pytest.warns(CacheWarning, match="compiled anew"):
+    with pytest.warns(CacheWarning, match="compiled again"):
         result = aw.compile(arm, problem)(*state)
     close(result, aw.compile(arm, problem, target="python")(*state), 1e-11)
 
@@ -169,7 +169,7 @@ def test_a_rollout_from_disk_is_tried_too(integrator: str, folder: Path, monkeyp
     with monkeypatch.context() as wrong:
         wrong.setattr(native, "compile_ir", lambda text: compiled(text.replace("fadd", "fsub")))
         made()
-    with pytest.warns(CacheWarning, match="compiled anew"):
+    with pytest.warns(CacheWarning, match="compiled again"):
         made()
     texts.clear()
     made()

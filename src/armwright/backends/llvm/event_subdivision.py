@@ -1,8 +1,8 @@
 """Subdivision of a step in which an event may cross zero several times, to find the first crossing.
 
 Events are evaluated at four points within every step, on a parabola through its ends. A cubic through their values and
-slopes may have several zeros, or may not fit (`integrate.events.several_zeros`). Then the step is searched piece by piece,
-each a third of a piece that was too long, by steps of other lengths from its start.
+slopes may have several zeros, or may not fit (`integrate.events.several_zeros`). Then the step is searched piece by
+piece, each a third of a piece that was too long, by steps of other lengths from its start.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class EventSubdivision(Stages):
             start = self.select(self.true("oeq", before, "zeroinitializer"), early, before)
             return self._several_zeros(e, start, after, begin, self._slope(e, after), t.splat(1.0))
 
-        return self._any_event("tangled", several)
+        return self._any_event("several.zeros", several)
 
     def _any_event(self, name: str, condition: Callable[[str], str]) -> str:
         """Return the lanes in which something is true of at least one event."""

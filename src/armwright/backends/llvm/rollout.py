@@ -266,7 +266,7 @@ class _Writer(GaugeRecording):
         return self.select(nothing, t.splat(0.0), self.op("fdiv", squares, root))
 
     def step_end(self, size: str, distance: str) -> tuple[str, str]:
-        """Return two masks: the step ends at the goal, and it is shorter than `size` (`integrate.control.next_length`)."""
+        """Return two masks: the step ends at the goal, and is below `size` (`integrate.control.next_length`)."""
         longest = self.op("fmul", self.options["longest"], self.t.splat(STEP_ROUNDING))
         arrives = self.true(
             "ole", distance, self.call("minnum", self.op("fmul", size, self.t.splat(MAX_STEP_EXTENSION)), longest)
