@@ -117,7 +117,7 @@ def test_a_payload_on_the_command_line() -> None:
     for wrong in ("heavy", "1,2", "", "1,0,0,x"):
         assert "--payload 2.5" in typed("show", "ur5", "--payload", wrong, code=2)
     assert "mass = -1.0 is negative" in typed("show", "ur5", "--payload=-1", code=2)
-    assert "check looks at what stands in the file" in typed("check", "ur5", "--payload", "1", code=2)
+    assert "check examines the file alone" in typed("check", "ur5", "--payload", "1", code=2)
     assert "6 is not one" in typed("count", "6", "--payload", "1", code=2)
 
 

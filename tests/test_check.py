@@ -650,7 +650,7 @@ def test_the_compare_command(tmp_path: Path) -> None:
     other = write(tmp_path, planted(urdf_writer.urdf_text(PUMA), (link("forearm", "mass"), {"value": 5})), "other.urdf")
     output = run("compare", path, other, code=1)
     assert re.search(r"forearm +mass +4.8 kg here, 5 kg there", output)
-    assert "outermost joint that feels a difference is joint3" in output
+    assert "outermost joint with a difference is joint3" in output
     data = json.loads(run("compare", path, other, "--json", code=1))
     assert data["same"] is False and data["differences"][0]["where"] == "forearm"
     run("compare", path, other, "--tolerance", "0.2")

@@ -660,7 +660,7 @@ def test_the_command_validates_on_other_data_and_names_what_is_missing(tmp_path:
     other = replace(measured, q=state[0], qd=state[1], qdd=state[2], tau=arm.inverse_dynamics(*state))
     replace(other, tau=other.tau + rng.normal(size=other.tau.shape)).to_csv("other.csv")
     output = " ".join(run("identify", "rr", "data.csv", "--validate", "other.csv").split())
-    assert "On 300 samples of other.csv, which did not go into it" in output and "by the robot as described" in output
+    assert "On 300 samples of other.csv, which are not in the fit" in output and "by the robot as described" in output
     assert "On data that were not used in the fit: 300 samples" in Path("rr_identified.html").read_text()
     told = json.loads(
         CliRunner().invoke(app, ["identify", "rr", "data.csv", "--validate", "other.csv", "--json"]).stdout

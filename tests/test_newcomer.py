@@ -281,7 +281,7 @@ SPACED = [
 @pytest.mark.parametrize(("words", "message"), SPACED)
 def test_numbers_with_spaces_between_are_told_with_commas(words: str, message: str) -> None:
     text = run(*words.split(), code=2)
-    assert "stand together, with commas and no spaces between" in text and message in text
+    assert "are separated by commas, without spaces" in text and message in text
     assert "scenario" not in text
 
 
@@ -309,8 +309,8 @@ def test_a_number_may_stand_after_a_payload_where_a_command_counts_joints() -> N
         (["torques", "no.urdf"], "armwright robots"),
         (["torques", "rr", "no.toml"], "no.toml does not exist; expected a scenario, a .toml file"),
         (["torques", "rr", "3"], "3: a number in the place of a scenario"),
-        (["torques", "rr", "panda"], "panda: a second robot beside rr"),
-        (["torques", "rr", "no.urdf"], "no.urdf: a second robot beside rr"),
+        (["torques", "rr", "panda"], "panda: a second robot after rr"),
+        (["torques", "rr", "no.urdf"], "no.urdf: a second robot after rr"),
         (["torques", "rr", "motion.csv"], "a motion in a table is --motion motion.csv"),
         (["torques", "rr", "there"], "there is a folder; expected a scenario"),
         (["torques", "rr", "notes.txt"], "notes.txt: expected a scenario, a .toml file"),

@@ -16,7 +16,7 @@ import pytest
 
 import armwright as aw
 import armwright.pages
-from armwright.cli.app import COMMANDS, LazyCommand, docstring_of, examples_of, sentence_of
+from armwright.cli.app import COMMANDS, LazyCommand, docstring_of, examples_of, summary_of
 from armwright.presentation import PRESENTERS
 
 
@@ -116,7 +116,7 @@ def test_a_command_has_a_sentence_a_value_test_and_examples_that_parse(name: str
     module, function = COMMANDS[name].split(".")
     imported = inspect.getdoc(getattr(import_module(f"armwright.cli.{module}"), function))
     assert imported == docstring_of(name)
-    assert sentence_of(name).endswith(".")
+    assert summary_of(name).endswith(".")
     assert name in VALUE_TESTS, f"name in VALUE_TESTS the test that checks what {name} computes"
     file, test = VALUE_TESTS[name].split("::")
     source = (Path(__file__).parent / f"{file}.py").read_text(encoding="utf-8")

@@ -508,7 +508,9 @@ def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.Mon
     np.testing.assert_allclose(peaks, np.abs(aw.torques_along(aw.load("rr"), motion, every=0.1).tau).max(axis=0))
 
 
-def test_flags_that_cannot_be_are_reported_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_that_cannot_be_are_reported_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "arm/urdf").mkdir(parents=True)
     (tmp_path / "arm/urdf/arm.urdf").write_text("<robot/>")
@@ -578,9 +580,9 @@ def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: py
         (["--to", "0.1,0.1", "--duration", "0"], "duration = 0.0: expected seconds, above zero"),
         (["--set", "duration='long'"], "duration = 'long': expected seconds, above zero"),
         (["--to", "0.1,0.1", "--law", "free"], "--to: the law 'free' follows no motion"),
-        (["--noise", "0.1"], "--noise is of the torques in --data"),
+        (["--noise", "0.1"], "--noise needs --data, for its torques"),
         (["--seed", "3", "--data", "run.csv"], "--seed of the --noise"),
-        (["--gravity", "0,0,-1", "--set", "gravity=[0,0,0]"], "--gravity and --set gravity both say it"),
+        (["--gravity", "0,0,-1", "--set", "gravity=[0,0,0]"], "--gravity and --set gravity both set it"),
         (["--integrator", "rk4"], "rk4 has no error estimate: give step="),
     ],
 )
@@ -606,7 +608,7 @@ def test_flags_that_torques_cannot_honour_are_reported(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(FULL)
-    assert "has no meaning for torques" in run("torques", "rr", *words, code=2)
+    assert "has no effect on torques" in run("torques", "rr", *words, code=2)
     assert "peaks between would be missed" in run("torques", "rr", "--every", "99", code=2)
 
 

@@ -609,7 +609,7 @@ def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytes
     assert "4 computed" in said("study.toml", "--chunk", "7/7")
     assert "4 of 100 rollouts, 1 of 7 chunks" in said("study_results", "--status")
     assert json.loads(said("study.toml", "--json", "--threads", "1"))["finished"] is True
-    assert "100 were there, 0 computed" in said("study.toml")
+    assert "100 existed, 0 computed" in said("study.toml")
     assert "report.html" in said("study_results", "--report")
     page = Path("study_results/report.html").read_text()
     assert "armwright sweep study_results --row" in page and "Spearman" in page

@@ -400,7 +400,7 @@ def test_the_command_reads_what_it_is_given_and_nothing_else(tmp_path: Path, arm
         return " ".join(result.output.split())
 
     aw.simulate(arm, duration=0.05).to_parquet(run := tmp_path / "run.parquet")
-    assert "a second file goes with a run" in says("puma560", str(run))
+    assert "a second file needs a run" in says("puma560", str(run))
     assert "--tip" in says(str(run), "--tip", "link3")
     assert "does not exist; expected a run" in says(str(tmp_path / "none.parquet"))
     assert "not a run" in says(str(run), str(_table(tmp_path)))

@@ -39,7 +39,7 @@ COMMANDS = {
     "check": "check.run_check",
     "compare": "compare.run_compare",
 }
-"""The function of every command, in the order of the help. Its docstring has the words: a sentence, notes, examples."""
+"""The function of every command, in the order of the help; its docstring is the help of the command."""
 
 
 @cache
@@ -51,7 +51,7 @@ def docstring_of(command: str) -> str:
     return ast.get_docstring(defined[function]) or ""
 
 
-def sentence_of(command: str) -> str:
+def summary_of(command: str) -> str:
     """Return the first paragraph of a command's docstring, which the list of commands shows."""
     return " ".join(docstring_of(command).split("\n\n")[0].split())
 
@@ -62,32 +62,32 @@ def examples_of(command: str) -> list[str]:
 
 
 class LazyCommand(TyperCommand):
-    """A command that is imported when it is called; the list of commands needs its sentence alone."""
+    """A command whose module is imported when it runs; the list of commands reads only its docstring."""
 
-    def make_context(self, *given: Any, **extra: Any) -> Any:
-        """Import the command and return its context, with which the caller continues."""
-        words = [str(word) for word in (given[1] if len(given) > 1 else extra.get("args") or [])]
-        self._check(words, **extra)
-        room, function = COMMANDS[str(self.name)].split(".")
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Import the command and return its context."""
+        typed = [str(word) for word in (arguments[1] if len(arguments) > 1 else options.get("args") or [])]
+        self._check(typed, **options)
+        module, function = COMMANDS[str(self.name)].split(".")
         with deferred():
-            runner = getattr(import_module(f"armwright.cli.{room}"), function)
+            runner = getattr(import_module(f"armwright.cli.{module}"), function)
             as_command = import_module("armwright.cli.command").as_command
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(self.name)(as_command(runner))
+        application = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        application.command(self.name)(as_command(runner))
         try:
-            return get_command(alone).make_context(*given, **extra)
+            return get_command(application).make_context(*arguments, **options)
         except typer.BadParameter as error:
-            explain_bad_number(error, words)
+            explain_bad_number(error, typed)
             raise
 
-    def _check(self, words: list[str], **extra: Any) -> None:
+    def _check(self, typed: list[str], **options: Any) -> None:
         """Raise an error for a list of numbers with spaces, before typer reads the numbers as other arguments."""
-        if extra.get("resilient_parsing"):
+        if options.get("resilient_parsing"):
             return
-        from armwright.cli.output import report_errors  # noqa: PLC0415  (the list of commands does without)
+        from armwright.cli.output import report_errors  # noqa: PLC0415  (not needed to list the commands)
 
         with report_errors():
-            check_arguments(str(self.name), words)
+            check_arguments(str(self.name), typed)
 
 
 class CommandGroup(TyperGroup):
@@ -97,9 +97,9 @@ class CommandGroup(TyperGroup):
         super().__init__(**{**settings, "commands": {name: LazyCommand(name) for name in COMMANDS}})
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, and read their sentences: only a list shows these."""
+        """Return the names of the commands, and set their summaries, which only the list shows."""
         for name, command in self.commands.items():
-            command.help = sentence_of(name)
+            command.help = summary_of(name)
         return super().list_commands(ctx)
 
 
@@ -113,8 +113,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"armwright {aw.__version__}")
         raise typer.Exit
 

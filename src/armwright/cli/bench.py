@@ -19,7 +19,7 @@ from armwright.study.bench import BATCH, TIMING_ROUNDS, bench, versions
 def run_bench(
     robot: NamedRobot,
     batch: Annotated[int, typer.Option(help="States in a batch.")] = BATCH,
-    rounds: Annotated[int, typer.Option(help="How many times each is timed, in turns.")] = TIMING_ROUNDS,
+    rounds: Annotated[int, typer.Option(help="Timing rounds; the packages take turns.")] = TIMING_ROUNDS,
     json: JSON_OPTION = False,
 ) -> None:
     """Time the dynamics of a robot, compared with every other package that is installed.
@@ -32,14 +32,16 @@ def run_bench(
 
 
 def print_bench(arm: Robot, batch: int = BATCH, rounds: int = TIMING_ROUNDS, json: bool = False) -> None:
-    """Time a robot beside every peer that is installed, and print the table."""
+    """Time a robot with armwright and every installed peer, and print the table."""
+    from armwright.backends.llvm.target import target  # noqa: PLC0415
+
     with show_progress(f"timing {arm.name}"):
         timed, left_out = bench(arm, batch, rounds)
     if json:
         rows = [asdict(row) for row in timed]
         show_json({"robot": arm.name, "batch": batch, "times": rows, "left_out": left_out, "with": versions()})
         return
-    table = [("problem", "who", "ns per state", "times ours")]
+    table = [("problem", "package", "ns per state", "relative")]
     for row in timed:
         group = f"{row.problem.replace('_', ' ')}, {'one state' if row.alone else 'a batch'}"
         table.append((group, row.who, f"{row.seconds * 1e9:.1f}", f"{row.ratio:.2f}"))
@@ -52,10 +54,5 @@ def print_bench(arm: Robot, batch: int = BATCH, rounds: int = TIMING_ROUNDS, jso
         out.print(f"{problem.replace('_', ' ')}: {f.formulation.name}, {f.operations}", style="dim")
     for note in left_out:
         out.print(f"left out: {escape(note)}", style="dim", soft_wrap=True)
-    out.print(f"{_processor()}, Python {platform.python_version()}, {versions()}\n", style="dim", soft_wrap=True)
-
-
-def _processor() -> str:
-    from armwright.backends.llvm.target import target  # noqa: PLC0415
-
-    return f"{target()}, {platform.system()}"
+    system = f"{target()}, {platform.system()}, Python {platform.python_version()}"
+    out.print(f"{system}, {versions()}\n", style="dim", soft_wrap=True)

@@ -26,8 +26,8 @@ _VERDICTS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[dim]n
 
 def run_check(
     file: NamedRobot,
-    accept: Annotated[list[str] | None, typer.Option(help="A KIND, or 'LINK: KIND', that is known and fine.")] = None,
-    fix: Annotated[Path | None, typer.Option(help="Write a copy with what needs no guess repaired.")] = None,
+    accept: Annotated[list[str] | None, typer.Option(help="A KIND or 'LINK: KIND' of finding to accept.")] = None,
+    fix: Annotated[Path | None, typer.Option(help="Write a copy with the unambiguous faults repaired.")] = None,
     output: REPORT_OPTION = None,
     json: JSON_OPTION = False,
     quick: Annotated[bool, typer.Option("--quick", help="Skip the proofs.")] = False,
@@ -38,9 +38,7 @@ def run_check(
     """
     for flag in ("payload", "gravity"):
         if getattr(file, flag):
-            raise InputError(
-                f"--{flag}: check looks at what stands in the file; write the {flag} there, or leave it out"
-            )
+            raise InputError(f"--{flag}: check examines the file alone; write the {flag} there, or remove --{flag}")
     name, packages, mappings = file.name, file.packages, file.mappings
     peers = {} if quick else installed_peers(name, file)
     with show_progress(f"checking {Path(name).name}"):
@@ -76,10 +74,10 @@ def _as_data(report: Report, fixed: Fixed | None) -> dict[str, Any]:
 def _show(report: Report) -> None:
     out = console()
     title = f"{escape(report.file)}: {escape(report.robot)}, {len(report.links)} links, {len(report.joints)} joints"
-    made = table("where", "", "kind", "line", "what", title=title)
+    rows = table("where", "", "kind", "line", "what", title=title)
     for finding in report.findings:
-        made.add_row(*_cells(finding))
-    out.print(made if report.findings else f"[bold]{title}[/]")
+        rows.add_row(*_cells(finding))
+    out.print(rows if report.findings else f"[bold]{title}[/]")
     if report.fine:
         out.print(f"\n[green]fine:[/] {escape(', '.join(report.fine))}", soft_wrap=True)
     if report.proofs:
@@ -91,10 +89,10 @@ def _show(report: Report) -> None:
 
 
 def _show_proofs(report: Report) -> None:
-    made = table("proof", "", "how")
+    rows = table("proof", "", "how")
     for proof in report.proofs:
-        made.add_row(escape(proof.name), _VERDICTS[proof.holds], escape(proof.text))
-    console().print(made)
+        rows.add_row(escape(proof.name), _VERDICTS[proof.holds], escape(proof.text))
+    console().print(rows)
 
 
 def _cells(finding: Finding) -> tuple[str, ...]:
@@ -113,25 +111,25 @@ def _show_repairs(fixed: Fixed) -> None:
 
 
 def installed_peers(file: str, chosen: RobotOptions) -> dict[str, Peer]:
-    """Return Pinocchio and MuJoCo with the same robot, and Pinocchio with its own reading of a URDF file."""
+    """Return Pinocchio and MuJoCo with the same robot, and Pinocchio with the robot as it reads a URDF file."""
     peers: dict[str, Peer] = {}
     if find_spec("pinocchio"):
         peers["Pinocchio"] = partial(_peer, "pinocchio", "Pinocchio")
         if Path(file).suffix == ".urdf" and not (chosen.base or chosen.locked or chosen.floating):
-            peers["Pinocchio reading the file"] = partial(_pinocchio_reads, Path(file))
+            peers["Pinocchio reading the file"] = partial(_pinocchio_from_file, Path(file))
     if find_spec("mujoco"):
         peers["MuJoCo"] = partial(_peer, "mujoco", "MuJoCo")
     return peers
 
 
 def _peer(module: str, name: str, arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-    """Torques by a program of `study.peers`, which is imported when it is asked for."""
+    """Return torques (states, n) by a package of `study.peers`, which is imported only here."""
     model = getattr(importlib.import_module(f"armwright.study.peers.{module}"), name)(arm)
-    nothing = np.zeros(6)
-    return np.array([model.inverse_dynamics(*state, nothing) for state in zip(q, qd, qdd, strict=True)])
+    no_wrench = np.zeros(6)
+    return np.array([model.inverse_dynamics(*state, no_wrench) for state in zip(q, qd, qdd, strict=True)])
 
 
-def _pinocchio_reads(file: Path, arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-    """Torques by Pinocchio's own reading of the file."""
-    reading = importlib.import_module("armwright.study.peers.pinocchio").Reading(file, arm)
-    return np.array([reading.inverse_dynamics(*state) for state in zip(q, qd, qdd, strict=True)])
+def _pinocchio_from_file(file: Path, arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+    """Return torques (states, n) by Pinocchio with the robot as it reads the file."""
+    model = importlib.import_module("armwright.study.peers.pinocchio").Reading(file, arm)
+    return np.array([model.inverse_dynamics(*state) for state in zip(q, qd, qdd, strict=True)])

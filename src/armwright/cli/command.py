@@ -1,7 +1,7 @@
-"""Functions as commands: a robot becomes an argument with options, an error one line.
+"""Turn functions into commands: a robot becomes an argument with options, an error one line.
 
-A parameter of type `RobotOptions` becomes an argument and the options below, which select a chain of a file. Those of a
-second robot end in -there. A command that returns False ends with exit code 1.
+A parameter of type `RobotOptions` becomes an argument and the options below, which select a chain of a file. The
+options of a second robot end in -there. A command that returns False ends with exit code 1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 import typer
 
-from armwright.cli.argument_checks import is_number, listed
+from armwright.cli.argument_checks import comma_separated, is_number
 from armwright.cli.output import report, report_errors
 from armwright.errors import InputError, ModelError
 from armwright.load import load, packaged
@@ -25,21 +25,21 @@ from armwright.pages.scene import appearance_of
 from armwright.robot import Robot
 
 ROBOT_FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
-OPTION_PANELS = {"": "Which robot of a file", "_there": "Which robot of the second file"}
+OPTION_PANELS = {"": "Options of the robot", "_there": "Options of the second robot"}
 
 ROBOT_OPTIONS: dict[str, tuple[Any, str | None, str]] = {
-    "base": (str, "LINK", "Where the robot starts; the root by default."),
-    "tip": (list[str], "LINK", "Where a chain ends; all of the robot by default. Repeat for more."),
+    "base": (str, "LINK", "The base link; the root of the file by default."),
+    "tip": (list[str], "LINK", "The last link of a chain; the whole robot by default. Repeat for more."),
     "floating": (bool, None, "A free joint carries the base."),
-    "lock": (list[str], "JOINT=POSITION", "A joint that stands still. Repeat for more."),
-    "package": (list[str], "NAME=FOLDER", "Where a package is that the file names. Repeat for more."),
+    "lock": (list[str], "JOINT=POSITION", "A joint to lock. Repeat for more."),
+    "package": (list[str], "NAME=FOLDER", "The folder of a package that the file names. Repeat for more."),
     "arg": (list[str], "NAME=VALUE", "An argument of a xacro file. Repeat for more."),
     "payload": (
         list[str],
         "MASS,X,Y,Z",
-        "What the tool holds: kg, metres in its frame; inertia if known. Repeat for more.",
+        "kg, centre in the tool frame in m, inertia if known. Repeat for more.",
     ),
-    "gravity": (str, "X,Y,Z", "Seen from the world, m/s^2: 0,0,-1.62 on the moon."),
+    "gravity": (str, "X,Y,Z", "In the world frame, m/s^2: 0,0,-1.62 on the moon."),
 }
 """The options of a robot: type, metavar and help of each."""
 
@@ -69,8 +69,8 @@ class RobotOptions:
         """The names of the options that are set, such as --tip."""
         return [f"--{name}" for name in ROBOT_OPTIONS if getattr(self, name)]
 
-    def changed(self, arm: Robot) -> Robot:
-        """Return the robot with the payload and gravity of the options; a payload of mass 0 empties the hand."""
+    def with_loads(self, arm: Robot) -> Robot:
+        """Return the robot with the payload and gravity of the options; a mass of 0 removes its payload."""
         if self.gravity is not None:
             gravity = parse_numbers("--gravity", self.gravity)
             if len(gravity) != 3:
@@ -78,8 +78,7 @@ class RobotOptions:
             arm = arm.with_gravity(gravity)
         for k, (mass, com, inertia) in enumerate(self.payloads):
             arm = arm.with_payload(mass, com, inertia, beside=k > 0)
-        massless = all(mass == 0 and not any(inertia) for mass, _, inertia in self.payloads)
-        if self.payload and massless:
+        if self.payload and all(mass == 0 and not any(inertia) for mass, _, inertia in self.payloads):
             return arm.without_payload()
         if self.payload and arm.tip is not None:
             _warn_about_finger(arm.links[arm.tip].name, arm.rows[arm.link_rows[arm.tip]].name)
@@ -97,20 +96,18 @@ class RobotOptions:
     @property
     def locked(self) -> dict[str, float]:
         locked = {}
-        for name, value in _parse_pairs("--lock", self.lock, "a joint and its position, such as --lock elbow=0.5"):
+        expected = "a joint and its position, such as --lock elbow=0.5"
+        for name, value in _parse_pairs("--lock", self.lock, expected):
             try:
                 locked[name] = float(value)
             except ValueError:
-                raise InputError(
-                    f"--lock {name}={value}: expected a joint and its position, such as --lock elbow=0.5"
-                ) from None
+                raise InputError(f"--lock {name}={value}: expected {expected}") from None
         return locked
 
     @property
     def packages(self) -> dict[str, str]:
-        return dict(
-            _parse_pairs("--package", self.package, "a package and its folder, such as --package arm_description=.")
-        )
+        expected = "a package and its folder, such as --package arm_description=."
+        return dict(_parse_pairs("--package", self.package, expected))
 
     @property
     def mappings(self) -> dict[str, str]:
@@ -118,12 +115,10 @@ class RobotOptions:
 
 
 def _warn_about_finger(link: str, joint: str) -> None:
-    """Print a warning for a payload that hangs on a finger, which moves against the hand and is weak."""
+    """Print a warning for a payload that is fixed to a finger, which moves relative to the hand and is weak."""
     if FINGER_NAMES.search(f"{link} {joint}"):
-        text = f"the payload hangs on {shown(link)}, which {shown(joint)} moves: a finger?"
-        report(
-            "warning", "yellow", f"{text} --tip LINK has another link hold it, --lock {shown(joint)}=0 holds it still"
-        )
+        text = f"the payload is fixed to {shown(link)}, which {shown(joint)} moves: a finger? "
+        report("warning", "yellow", f"{text}--tip LINK selects another link, --lock {shown(joint)}=0 locks this one")
 
 
 def _parse_payload(text: str) -> tuple[float, list[float], list[float]]:
@@ -148,13 +143,13 @@ def parse_numbers(flag: str, text: str) -> list[float]:
         return [float(x) for x in text.split(",")]
     except ValueError:
         pass
-    if (meant := listed(text)) is not None:
-        raise InputError(f"{flag} {text}: expected commas and no spaces between the numbers: {flag} {meant}")
-    odd = next((x for x in text.split(",") if not is_number(x)), text)
+    if (corrected := comma_separated(text)) is not None:
+        raise InputError(f"{flag} {text}: expected commas and no spaces between the numbers: {flag} {corrected}")
+    invalid = next((x for x in text.split(",") if not is_number(x)), text)
     example = OPTION_EXAMPLES.get(flag, f"{flag} 0.1,0.2")
     raise InputError(
-        f"{flag} {text}: {odd.strip()!r} is not a number; expected {example}: numbers in SI units (kg, m, rad), "
-        "without the unit, with commas between"
+        f"{flag} {text}: {invalid.strip()!r} is not a number; expected {example}: numbers in SI units (kg, m, rad), "
+        "without the unit, separated by commas"
     )
 
 
@@ -164,7 +159,7 @@ def complete_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[st
 
 
 Runner: TypeAlias = Callable[..., bool | None]
-"""A command as a function; it returns False if its subject fails, for exit code 1."""
+"""A command as a function; False means exit code 1."""
 
 JSON_OPTION: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 PAGE_OPTION: TypeAlias = Annotated[
@@ -181,12 +176,12 @@ NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {ROBOT_FI
 
 def robot_of(chosen: RobotOptions, visuals: bool = False) -> Robot:
     """Return the robot of the options; its meshes are read only with `visuals`."""
-    where = (chosen.locked, chosen.packages, visuals, chosen.mappings, chosen.floating)
-    return chosen.changed(load(chosen.name, chosen.base, chosen.tips, *where))
+    options = (chosen.locked, chosen.packages, visuals, chosen.mappings, chosen.floating)
+    return chosen.with_loads(load(chosen.name, chosen.base, chosen.tips, *options))
 
 
 def robot_with_visuals(chosen: RobotOptions) -> Robot:
-    """Return a robot with its meshes, or without them, with a warning, if the file names meshes that it must not."""
+    """Return a robot with its meshes; if the file may not use them, without meshes and with a warning."""
     try:
         return robot_of(chosen, visuals=True)
     except ModelError as error:
@@ -201,9 +196,9 @@ def report_missing_meshes(arm: Robot) -> None:
         report("warning", "yellow", note)
 
 
-def _parse_pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:
+def _parse_pairs(option: str, entries: Sequence[str], expected: str) -> list[tuple[str, str]]:
     pairs = []
-    for entry in given:
+    for entry in entries:
         name, equals, value = entry.partition("=")
         if not (name and equals and value):
             raise InputError(f"{option} {entry}: expected {expected}")
@@ -216,18 +211,20 @@ def as_command(runner: Runner) -> Callable[..., None]:
     hints = get_type_hints(runner, include_extras=True)
     robots = [name for name, hint in hints.items() if RobotOptions in get_args(hint)]
     suffixes = dict(zip(robots, OPTION_PANELS, strict=False))
-    written = list(inspect.signature(runner).parameters.values())
-    parameters = [_parameter(p, hints[p.name], p.name in suffixes) for p in written]
+    parameters = [
+        _parameter(p, hints[p.name], p.name in suffixes) for p in inspect.signature(runner).parameters.values()
+    ]
     for suffix in suffixes.values():
         parameters += [_option(name, suffix) for name in ROBOT_OPTIONS]
 
     @wraps(runner)
-    def called(**given: Any) -> None:
+    def called(**arguments: Any) -> None:
         for name, suffix in suffixes.items():
-            parts = {option: given.pop(option + suffix) for option in ROBOT_OPTIONS}
-            given[name] = RobotOptions(given[name], **{key: value for key, value in parts.items() if value is not None})
+            options = {option: arguments.pop(option + suffix) for option in ROBOT_OPTIONS}
+            chosen = {option: value for option, value in options.items() if value is not None}
+            arguments[name] = RobotOptions(arguments[name], **chosen)
         with report_errors():
-            if runner(**given) is False:
+            if runner(**arguments) is False:
                 raise typer.Exit(1)
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -242,9 +239,9 @@ def _parameter(parameter: inspect.Parameter, hint: Any, robot: bool) -> inspect.
 
 
 def _option(name: str, suffix: str) -> inspect.Parameter:
-    kind, takes, text = ROBOT_OPTIONS[name]
+    kind, metavar, text = ROBOT_OPTIONS[name]
     flag = f"--{name}{suffix.replace('_', '-')}"
-    option = typer.Option(flag, help=text, metavar=takes, rich_help_panel=OPTION_PANELS[suffix], show_default=False)
+    option = typer.Option(flag, help=text, metavar=metavar, rich_help_panel=OPTION_PANELS[suffix], show_default=False)
     return inspect.Parameter(
         name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
     )

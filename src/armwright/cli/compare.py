@@ -28,49 +28,45 @@ def run_compare(
 
     Example: armwright compare A B
     """
-    found = compare(_load(here), _load(there), tolerance=tolerance, ignore=ignore or ())
+    comparison = compare(_load(here), _load(there), tolerance=tolerance, ignore=ignore or ())
     if json:
-        typer.echo(found.to_json())
+        typer.echo(comparison.to_json())
     else:
-        _show(found)
+        _show(comparison)
     if output is not None:
-        path = found.to_html(output)
+        path = comparison.to_html(output)
         if not json:
             report_page(path, "the differences")
-    return found.same
+    return comparison.same
 
 
 def _load(chosen: RobotOptions) -> Robot:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is wrong with a file is for `armwright check` to say
+        warnings.simplefilter("ignore")  # `armwright check` reports what is wrong with a file
         return robot_of(chosen)
 
 
-def _show(found: Comparison) -> None:
+def _show(comparison: Comparison) -> None:
     out = console()
-    here, there = map(escape, found.names)
-    made = table("where", "kind", "what", title=f"{here} (here) and {there} (there)")
-    for difference in found.differences:
+    here, there = map(escape, comparison.names)
+    rows = table("where", "kind", "what", title=f"{here} (here) and {there} (there)")
+    for difference in comparison.differences:
         style = None if difference.matters else "dim"
-        made.add_row(escape(difference.where), difference.kind, escape(difference.text), style=style)
-    out.print(made if found.differences else f"[bold]{here} (here) and {there} (there)[/]")
-    _show_quantities(found)
-    if found.outermost is not None:
-        _show_joints(found)
-    out.print(f"\n[green]the same[/] to {found.tolerance:g}" if found.same else "\n[bold red]different[/]")
+        rows.add_row(escape(difference.where), difference.kind, escape(difference.text), style=style)
+    out.print(rows if comparison.differences else f"[bold]{here} (here) and {there} (there)[/]")
+    if comparison.quantities:
+        out.print()
+        show_rows([QUANTITY_HEADS, *comparison.quantity_rows()])
+    if comparison.outermost is not None:
+        _show_joints(comparison)
+    out.print(f"\n[green]the same[/] to {comparison.tolerance:g}" if comparison.same else "\n[bold red]different[/]")
 
 
-def _show_quantities(found: Comparison) -> None:
-    if found.quantities:
-        console().print()
-        show_rows([QUANTITY_HEADS, *found.quantity_rows()])
-
-
-def _show_joints(found: Comparison) -> None:
+def _show_joints(comparison: Comparison) -> None:
     rows = [("joint", "gravity", "mass matrix", "torque")]
-    for joint in found.joints:
+    for joint in comparison.joints:
         rows.append((joint.joint, tidy(joint.gravity), tidy(joint.mass_matrix), tidy(joint.torque)))
     out = console()
     out.print()
-    show_rows(rows, title="felt by each joint, relative to its own torque")
-    out.print(f"The outermost joint that feels a difference is {escape(found.outermost or '')}.", soft_wrap=True)
+    show_rows(rows, title="Difference at each joint, relative to its torque")
+    out.print(f"The outermost joint with a difference is {escape(comparison.outermost or '')}.", soft_wrap=True)

@@ -29,23 +29,23 @@ def run_crossing(
             f"{joints} joints: expected {crossing.LEAST_JOINTS} to {crossing.MOST_JOINTS} as the longest chain"
         )
     with show_progress("counting and measuring"):
-        made = crossing.race(joints, min(joints, crossing.MOST_CUSTOMISED), measure)
-    formulas = crossing.formula_rows(made.costs, sorted({6, 12, 24, joints}))
+        race = crossing.race(joints, min(joints, crossing.MOST_CUSTOMISED), measure)
+    formulas = crossing.formula_rows(race.costs, sorted({6, 12, 24, joints}))
     tables = {
         "Operations of a general robot with n revolute joints": [row[:4] for row in formulas],
         "Products and sums together": [[*row[:2], *row[4:]] for row in formulas],
     }
     for problem in crossing.CROSSING_PROBLEMS:
-        tables[f"{problem}: fewer products / sums / both from this n on"] = crossing.crossing_rows(made, problem)
-    if made.timings:
+        tables[f"{problem}: fewer products / sums / both from this n on"] = crossing.crossing_rows(race, problem)
+    if race.timings:
         title = "Nanoseconds per state, measured on one core, random robot"
-        tables[title] = crossing.time_rows(made.timings)
-        tables["Faster from this n on, measured"] = crossing.measured_rows(made)
+        tables[title] = crossing.time_rows(race.timings)
+        tables["Faster from this n on, measured"] = crossing.measured_rows(race)
     if json:
-        write(output, made.page())
+        write(output, race.page())
         show_json({"page": output, "tables": {title: records(rows) for title, rows in tables.items()}})
         return
     for title, rows in tables.items():
         show_rows(rows, title, grouped=rows[0][0] == "problem", words=("products", "sums"))
         console().print()
-    write_and_report(output, made.page(), "the tables, and costs against n as curves")
+    write_and_report(output, race.page(), "the tables, and costs against n as curves")

@@ -1,4 +1,4 @@
-"""The motion of `armwright simulate` and `torques` without a scenario: that of options, or pick and place."""
+"""The motion of `armwright simulate` and `torques` without a scenario: from options, or pick and place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DEFAULT_SECONDS = 1.0
 """Seconds for a motion to a position without limits."""
 
 PAYLOAD_SLOWDOWN = 2.0
-"""The duration relative to the fastest motion at which the most payload is sought; the fastest leaves none."""
+"""The duration for --most-payload, relative to the fastest motion, which leaves no torque for a payload."""
 
 
 @dataclass(frozen=True)
@@ -56,55 +56,49 @@ class ChosenMotion:
     tables: dict[str, Any]
     changes: dict[str, Any]
     text: str = ""
-    told: str = ""
+    note: str = ""
 
 
 def choose_motion(arm: Robot, flags: MotionFlags, changes: Mapping[str, Any]) -> ChosenMotion:
     """Return computed torque along the motion of a file, or to a position, or along a pick-and-place motion."""
     seconds = _requested_duration(changes)
     begin, end = (_parse_position(arm, flag, text) for flag, text in (("--from", flags.begin), ("--to", flags.end)))
-    said, rest = table_in(changes, "trajectory"), {key: x for key, x in changes.items() if key != "trajectory"}
-    if "phase" in changes or "type" in said:
-        return _motion_of_type(arm, changes, said)
-    begin = said.get("from", begin)
+    requested = table_in(changes, "trajectory")
+    if "phase" in changes or "type" in requested:
+        return _motion_of_type(arm, changes, requested)
+    begin = requested.get("from", begin)
     law = LAWS.get(name) if isinstance(name := table_in(changes, "torque").get("law"), str) else None
-    falls = law is not None and not law.follows
+    free = law is not None and not law.follows
     for flag, given in (("--motion", flags.file), ("--to", flags.end), ("--fastest", flags.fastest or None)):
-        if falls and given is not None:
-            raise InputError(f"{flag}: the law {name!r} follows no motion; leave one of them out")
-    others = {key: x for key, x in said.items() if key not in ("from", "to")}
-    limits = {key: others.pop(key) for key in MOTION_LIMIT_KEYS if flags.fastest and key in others}
-    left = dict(rest)
+        if free and given is not None:
+            raise InputError(f"{flag}: the law {name!r} follows no motion; remove one of them")
+    motion_changes = {key: x for key, x in requested.items() if key not in ("from", "to")}
+    limits = {key: motion_changes.pop(key) for key in MOTION_LIMIT_KEYS if flags.fastest and key in motion_changes}
+    remaining = {key: x for key, x in changes.items() if key != "trajectory"}
     if not isinstance(changes.get("trajectory", {}), Mapping):
-        left["trajectory"] = changes["trajectory"]  # an error is raised where it is read
-    elif others:
-        left["trajectory"] = others
+        remaining["trajectory"] = changes["trajectory"]  # an error is raised where it is read
+    elif motion_changes:
+        remaining["trajectory"] = motion_changes
     if flags.file is not None:
         if begin is not None or end is not None:
             flag = "--from" if end is None else "--to"
-            raise InputError(f"{flag} and --motion both say where it goes; leave one of them out")
-        return _along_file(flags, flags.file, limits, left)
+            raise InputError(f"{flag} and --motion both set the motion; remove one of them")
+        sampled = {"type": "sampled", "file": str(flags.file.absolute())}
+        motion = time_optimal_table({"along": sampled}, limits, flags.reserve) if flags.fastest else sampled
+        return ChosenMotion({"trajectory": motion}, remaining)
     if end is not None:
-        return _to_position(arm, flags, [home(arm) if begin is None else begin, end], seconds, limits, left)
-    if falls:
+        return _to_position(arm, flags, [home(arm) if begin is None else begin, end], seconds, limits, remaining)
+    if free:
         q0 = home(arm) if begin is None else begin
-        chosen = {"method": method_for(arm, np.array(q0), seconds or FALL_DURATION)}
-        how = {} if "integrator" in changes else {"integrator": chosen}
-        return ChosenMotion({"duration": FALL_DURATION, "q0": q0, **how}, left)
+        method = {"method": method_for(arm, np.array(q0), seconds or FALL_DURATION)}
+        integrator = {} if "integrator" in changes else {"integrator": method}
+        return ChosenMotion({"duration": FALL_DURATION, "q0": q0, **integrator}, remaining)
     if begin is not None and not arm.balls:
-        raise InputError("--from says where a motion begins; expected --to as well, or --law free")
-    return _picking(arm, flags, seconds, limits, left)
+        raise InputError("--from is the start of a motion; expected --to as well, or --law free")
+    return _picking(arm, flags, seconds, limits, remaining)
 
 
 TomlTable: TypeAlias = Mapping[str, Any]
-
-
-def _along_file(flags: MotionFlags, file: Path, limits: TomlTable, left: dict[str, Any]) -> ChosenMotion:
-    sampled = {"type": "sampled", "file": str(file.absolute())}
-    return ChosenMotion(
-        {"trajectory": time_optimal_table({"along": sampled}, limits, flags.reserve) if flags.fastest else sampled},
-        left,
-    )
 
 
 def _to_position(
@@ -112,13 +106,12 @@ def _to_position(
 ) -> ChosenMotion:
     """Return a motion from one position to another."""
     if flags.fastest:
-        return ChosenMotion(
-            {"trajectory": time_optimal_table({"from": ends[0], "to": ends[1]}, limits, flags.reserve)}, left
-        )
+        motion = time_optimal_table({"from": ends[0], "to": ends[1]}, limits, flags.reserve)
+        return ChosenMotion({"trajectory": motion}, left)
     left.pop("duration", None)
-    lasts, told = _chosen_duration(arm, flags, seconds, lambda held: pace(held, quintic([0.0, DEFAULT_SECONDS], ends)))
-    motion = {"type": "quintic", "times": [0.0, lasts], "points": ends}
-    return ChosenMotion({"trajectory": motion}, left, told=f"to a position, {lasts:g} s{told}")
+    duration, note = _chosen_duration(arm, flags, seconds, lambda arm: pace(arm, quintic([0.0, DEFAULT_SECONDS], ends)))
+    motion = {"type": "quintic", "times": [0.0, duration], "points": ends}
+    return ChosenMotion({"trajectory": motion}, left, note=f"to a position, {duration:g} s{note}")
 
 
 def _picking(
@@ -132,40 +125,39 @@ def _picking(
             raise InputError(
                 f"{flag}: {arm.name} has no motion to follow: it falls, as q has quaternions; fix its base"
             )
-        text, told = pick_and_place_scenario(arm, seconds), ""
+        text, note = pick_and_place_scenario(arm, seconds), ""
     elif flags.fastest:
         tables = tomllib.loads(pick_and_place_scenario(arm, 1.0))
-        return ChosenMotion(
-            {**tables, "trajectory": time_optimal_table({"along": tables["trajectory"]}, limits, flags.reserve)}, left
-        )
+        motion = time_optimal_table({"along": tables["trajectory"]}, limits, flags.reserve)
+        return ChosenMotion({**tables, "trajectory": motion}, left)
     else:
-        lasts, how = _chosen_duration(arm, flags, seconds, pick_and_place_speed)
-        text, told = pick_and_place_scenario(arm, lasts), f"pick and place, {lasts:g} s{how}"
-    return ChosenMotion(tomllib.loads(text), left, text, told)
+        duration, reason = _chosen_duration(arm, flags, seconds, pick_and_place_speed)
+        text, note = pick_and_place_scenario(arm, duration), f"pick and place, {duration:g} s{reason}"
+    return ChosenMotion(tomllib.loads(text), left, text, note)
 
 
-def _motion_of_type(arm: Robot, changes: Mapping[str, Any], said: Mapping[str, Any]) -> ChosenMotion:
-    """Return a motion whose type --set names: by default it begins at home and lasts --duration."""
-    kind = MOTION_TYPES.get(str(said.get("type")))
-    own: dict[str, Any] = {}
+def _motion_of_type(arm: Robot, changes: Mapping[str, Any], requested: Mapping[str, Any]) -> ChosenMotion:
+    """Return a motion of the type that --set names; it starts at home and lasts --duration unless these are set."""
+    kind = MOTION_TYPES.get(str(requested.get("type")))
+    defaults: dict[str, Any] = {}
     rest = dict(changes)
-    if kind is not None and kind.begin == "from" and "from" not in said and "to" in said:
-        own["from"] = home(arm)
-    if kind is not None and "duration" in kind.required and "duration" not in said and "duration" in changes:
-        own["duration"] = rest.pop("duration")
-    return ChosenMotion({"trajectory": own} if own else {}, rest)
+    if kind is not None and kind.begin == "from" and "from" not in requested and "to" in requested:
+        defaults["from"] = home(arm)
+    if kind is not None and "duration" in kind.required and "duration" not in requested and "duration" in changes:
+        defaults["duration"] = rest.pop("duration")
+    return ChosenMotion({"trajectory": defaults} if defaults else {}, rest)
 
 
-def _chosen_duration(arm: Robot, flags: MotionFlags, seconds: float | None, paced: Any) -> tuple[float, str]:
+def _chosen_duration(arm: Robot, flags: MotionFlags, seconds: float | None, speed_of: Any) -> tuple[float, str]:
     """Return the duration of a motion and the reason for it; with a payload, also the duration without."""
     if seconds is not None:
         return seconds, ""
-    chosen: MotionSpeed = paced(arm)
-    if flags.most_payload and chosen.limit:
-        return PAYLOAD_SLOWDOWN * chosen.duration, f", half as brisk as {chosen.limit} allows (--duration says another)"
-    empty = paced(arm.without_payload()).duration if arm.payload is not None else chosen.duration
-    without = f"; {empty:g} s with an empty hand" if empty != chosen.duration else ""
-    return chosen.duration, f", {chosen} (--duration says another{without})"
+    speed: MotionSpeed = speed_of(arm)
+    if flags.most_payload and speed.limit:
+        return PAYLOAD_SLOWDOWN * speed.duration, f", half as fast as {speed.limit} allows (--duration sets another)"
+    empty = speed_of(arm.without_payload()).duration if arm.payload is not None else speed.duration
+    without = f"; {empty:g} s with an empty hand" if empty != speed.duration else ""
+    return speed.duration, f", {speed} (--duration sets another{without})"
 
 
 def _requested_duration(changes: Mapping[str, Any]) -> float | None:
@@ -177,7 +169,7 @@ def _requested_duration(changes: Mapping[str, Any]) -> float | None:
 
 
 def _parse_position(arm: Robot, flag: str, text: str | None) -> list[float] | None:
-    """Return a typed position, one number for each joint; a warning asks about numbers that look like degrees."""
+    """Return a typed position, one number for each joint; print a warning if they look like degrees."""
     if text is None:
         return None
     q = parse_numbers(flag, text)
@@ -187,9 +179,8 @@ def _parse_position(arm: Robot, flag: str, text: str | None) -> list[float] | No
     for joint, x in zip(arm.joints, q, strict=False):
         low, high = joint.limits or (-2 * math.tau, 2 * math.tau)
         if not (joint.prismatic or arm.balls) and not low <= x <= high and low <= math.radians(x) <= high < abs(x) / 2:
-            there = f"{shown(joint.name)} at {x:g} rad is far beyond {low:.4g} to {high:.4g}"
-            report(
-                "warning", "yellow", f"{flag}: {there}; are these degrees? {x:g} degrees are {math.radians(x):.4g} rad"
-            )
+            position = f"{shown(joint.name)} at {x:g} rad is far beyond {low:.4g} to {high:.4g}"
+            hint = f"are these degrees? {x:g} degrees are {math.radians(x):.4g} rad"
+            report("warning", "yellow", f"{flag}: {position}; {hint}")
             break
     return q

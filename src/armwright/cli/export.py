@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from armwright.cli.command import JSON_OPTION, NamedRobot, robot_of
-from armwright.cli.output import report_page, show_json, show_progress, show_rows
+from armwright.cli.output import OPERATION_HEADS, operation_numbers, report_page, show_json, show_progress, show_rows
 from armwright.errors import InputError
 from armwright.export import EXPORTS, identifier
 from armwright.export.folder import write_export
@@ -18,8 +18,6 @@ from armwright.export.notes import digest
 from armwright.export.request import export_request
 from armwright.graph.count import count
 from armwright.graph.program import Program
-
-OPERATION_KINDS = ("mul", "add", "div", "trig")
 
 
 def run_export(
@@ -30,16 +28,16 @@ def run_export(
     ] = None,
     functions: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="As armwright formulations lists them; jacobian@camera is of a frame."),
+        typer.Option(metavar="NAMES", help="Problems of `armwright formulations`; jacobian@camera is of a frame."),
     ] = None,
     vary: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="What stays open, such as payload.mass,gravity.")
+        list[str] | None, typer.Option(metavar="NAMES", help="Runtime parameters, such as payload.mass,gravity.")
     ] = None,
     wrenches: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="tip_wrench and link_wrenches, as arguments.")
     ] = None,
     single: Annotated[bool, typer.Option("--float", help="Single precision.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are no earlier export.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are not of an earlier export.")] = False,
     json: JSON_OPTION = False,
 ) -> None:
     """Export functions of a robot as code for another program, with a self-test where one can run.
@@ -50,7 +48,7 @@ def run_export(
     format_, arm = export_format(to, dtype), robot_of(robot)
     folder = output or Path(identifier(arm.name))
     if output is None and folder.is_symlink():
-        raise InputError(f"{folder} is a link; expected a folder, so name the one you mean with -o")
+        raise InputError(f"{folder} is a link; expected a folder; name one with -o")
     with show_progress(f"writing {arm.name}"):
         names = format_.functions if functions is None else _split(functions)
         request = export_request(arm, names, dtype, _split(vary), _split(wrenches))
@@ -60,29 +58,24 @@ def run_export(
         show_json({"robot": arm.name, "digest": digest(arm), "to": to, "files": paths, "functions": written})
         return
     show_rows(
-        [("function", "arguments", "result", *OPERATION_KINDS), *(_row(*entry) for entry in request.written.items())]
+        [("function", "arguments", "result", *OPERATION_HEADS), *(_row(*entry) for entry in request.written.items())]
     )
     report_page(folder, f"{', '.join(path.name for path in paths)}: {format_.about}")
 
 
-def _split(given: Sequence[str] | None) -> list[str]:
-    """Names with commas between, in one option or in several."""
-    return [name for entry in given or () for name in entry.split(",") if name]
-
-
-def _cost(program: Program) -> dict[str, int]:
-    cost = count(program.outputs)
-    numbers = cost.multiplications, cost.additions, cost.divisions, cost.trigonometric
-    return dict(zip(OPERATION_KINDS, numbers, strict=True))
+def _split(entries: Sequence[str] | None) -> list[str]:
+    """Return names that are separated by commas, in one option or in several."""
+    return [name for entry in entries or () for name in entry.split(",") if name]
 
 
 def _as_data(program: Program) -> dict[str, object]:
     """Return the size of each argument, the shape of the result and the operation count."""
     arguments = {argument: len(inputs) for argument, inputs in program.arguments}
-    return {"arguments": arguments, "shape": program.shape, "operations": _cost(program)}
+    operations = dict(zip(OPERATION_HEADS, operation_numbers(count(program.outputs)), strict=True))
+    return {"arguments": arguments, "shape": program.shape, "operations": operations}
 
 
 def _row(name: str, program: Program) -> list[str]:
     arguments = " ".join(f"{argument}[{len(inputs)}]" for argument, inputs in program.arguments)
     shape = " x ".join(map(str, program.shape)) or "1"
-    return [name, arguments, shape, *map(str, _cost(program).values())]
+    return [name, arguments, shape, *map(str, operation_numbers(count(program.outputs)))]

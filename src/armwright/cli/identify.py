@@ -1,4 +1,4 @@
-"""`armwright excite` and `armwright identify`: a motion to measure along, and the parameters in what was measured."""
+"""`armwright excite` and `armwright identify`: a motion for measurements, and parameters from measured data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from armwright.cli.output import (
     show_progress,
     show_rows,
 )
-from armwright.cli.page_names import page_place, payload_suffix
+from armwright.cli.page_names import page_file, payload_suffix
 from armwright.errors import InputError, ModelWarning
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
 from armwright.identify.least_squares import Residual
@@ -34,10 +34,10 @@ from armwright.names import shown, tidy
 from armwright.robot import Robot
 
 SUSPICIOUS_RESIDUAL = 0.2
-"""The part of a joint's torque that a model may leave before something is likely to be wrong."""
+"""The unexplained part of a joint's torque above which something is probably wrong."""
 
 MAX_DATA_ROWS = 1_000_000
-"""Of a table: some hundred megabytes."""
+"""The largest number of rows of a table: some hundred megabytes."""
 
 ROBOT_WRITERS = {".toml": Robot.to_toml, ".urdf": Robot.to_urdf, ".xml": Robot.to_mjcf}
 
@@ -49,7 +49,7 @@ def run_excitation(
     velocity: Annotated[float, typer.Option(help="The largest speed of a joint, rad/s or m/s.")] = 2.0,
     acceleration: Annotated[float, typer.Option(help="The largest acceleration, rad/s^2 or m/s^2.")] = 8.0,
     every: Annotated[float, typer.Option(help="Seconds between rows.")] = 0.01,
-    seed: Annotated[int, typer.Option(help="Another one gives another motion.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the search for a motion.", min=0)] = 0,
     json: JSON_OPTION = False,
 ) -> None:
     """Find a motion that excites every parameter the dynamics depend on, and write it as a table.
@@ -61,15 +61,15 @@ def run_excitation(
         raise InputError(
             f"every = {every!r}: expected seconds, above zero, and no more than {MAX_DATA_ROWS:,} rows a period"
         )
-    most = np.minimum(velocity, [joint.max_velocity or np.inf for joint in arm.joints])
-    with show_progress(f"looking for a motion of {arm.name}"):
-        motion = excitation(arm, period=period, velocity=most, acceleration=acceleration, seed=seed)
+    max_speeds = np.minimum(velocity, [joint.max_velocity or np.inf for joint in arm.joints])
+    with show_progress(f"searching for a motion of {arm.name}"):
+        motion = excitation(arm, period=period, velocity=max_speeds, acceleration=acceleration, seed=seed)
     t = np.linspace(motion.start, motion.end, math.ceil(motion.duration / every - 1e-9) + 1)
     q, qd, qdd = motion(t)
     path = write_csv(
         page_name(output, f"{arm.name}{payload_suffix(arm)}", "_motion.csv"), {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)}
     )
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "robot": arm.name,
         "seconds": t[-1],
         "joints": [
@@ -82,33 +82,31 @@ def run_excitation(
         "rows": len(t),
     }
     if json:
-        show_json(found)
+        show_json(results)
     else:
-        _show_motion(arm, found)
+        _show_motion(arm, results)
 
 
-def _show_motion(arm: Robot, found: Mapping[str, Any]) -> None:
+def _show_motion(arm: Robot, results: Mapping[str, Any]) -> None:
     rows = [("joint", "position", "peak speed", "peak acceleration")]
-    for joint, row in zip(arm.joints, found["joints"], strict=True):
+    for joint, row in zip(arm.joints, results["joints"], strict=True):
         unit = "m" if joint.prismatic else "rad"
         reach = f"{tidy(row['from'], '.4g')} to {tidy(row['to'], '.4g')} {unit}"
         rows.append((joint.name, reach, f"{row['speed']:.4g} {unit}/s", f"{row['acceleration']:.4g} {unit}/s^2"))
-    show_rows(rows, f"{escape(arm.name)}, {found['seconds']:g} s")
+    show_rows(rows, f"{escape(arm.name)}, {results['seconds']:g} s")
     out = console()
-    out.print(f"{found['base_parameters']} base parameters, condition number {found['condition']:.3g}")
-    out.print("Only joint limits were looked at: see that nothing is in the way.", style="dim")
-    report_page(found["file"], f"t, q, qd, qdd in {found['rows']} rows")
+    out.print(f"{results['base_parameters']} base parameters, condition number {results['condition']:.3g}")
+    out.print("Only joint limits were checked: make sure that nothing is in the way.", style="dim")
+    report_page(results["file"], f"t, q, qd, qdd in {results['rows']} rows")
 
 
 def run_identification(
     robot: NamedRobot,
     data: Annotated[Path, typer.Argument(help="A .csv or .parquet file: t, q1.., tau1.., and if known qd1.., qdd1..")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the page.")] = None,
-    write: Annotated[Path | None, typer.Option(help="A .toml, .urdf or .xml file for the robot found.")] = None,
-    cutoff: Annotated[float | None, typer.Option(help="Hz, of the filter if derivatives are not in the data.")] = None,
-    validate: Annotated[
-        Path | None, typer.Option(help="Data of another motion, on which the parameters found are tried.")
-    ] = None,
+    write: Annotated[Path | None, typer.Option(help="A .toml, .urdf or .xml file for the identified robot.")] = None,
+    cutoff: Annotated[float | None, typer.Option(help="Of the filter, Hz, if the data have no derivatives.")] = None,
+    validate: Annotated[Path | None, typer.Option(help="Data of another motion, to validate the parameters.")] = None,
     json: JSON_OPTION = False,
 ) -> bool:
     """Identify the parameters of a robot from measured torques, with standard deviations.
@@ -116,57 +114,57 @@ def run_identification(
     Example: armwright identify puma560 measured.csv
     """
     arm = robot_of(robot)
-    others = None
+    validation_data = None
     if validate is not None:
         with name_errors("--validate"):
-            others = read(validate, arm.n, cutoff, arm.nq)
+            validation_data = read(validate, arm.n, cutoff, arm.nq)
     if write is not None and write.suffix not in ROBOT_WRITERS:
         raise InputError(f"--write {write}: expected a name that ends in {', '.join(ROBOT_WRITERS)}")
     with show_progress(f"identifying {arm.name}"):
-        found = estimate(arm, data, cutoff=cutoff)
-    tried = None
-    if others is not None:
+        identification = estimate(arm, data, cutoff=cutoff)
+    validation = None
+    if validation_data is not None:
         with name_errors("--validate"), show_progress(f"validating {arm.name}"):
-            tried = found.validate(others)
-    where = page_place(output, arm, "_identified.html")
-    found.to_html(where.path, tried)
-    path = where.mark()
-    good = _warn_of_residuals(found)
-    if tried is not None:
-        good &= _warn_of_validation(tried)
-    written = write if good else None
+            validation = identification.validate(validation_data)
+    page = page_file(output, arm, "_identified.html")
+    identification.to_html(page.path, validation)
+    path = page.append_mark()
+    plausible = _warn_of_residuals(identification)
+    if validation is not None:
+        plausible &= _warn_of_validation(validation)
+    written = write if plausible else None
     if written is not None:
-        source = f"Identified from {data.name} ({len(found.data)} samples), beginning with:\n{arm.source.strip()}\n"
-        ROBOT_WRITERS[written.suffix](replace(found.robot, source=source), written)
+        source = f"Identified from {data.name} ({len(identification.data)} samples), from:\n{arm.source.strip()}\n"
+        ROBOT_WRITERS[written.suffix](replace(identification.robot, source=source), written)
     if json:
-        validation = {} if tried is None else {"validation": _validated(tried)}
-        show_json({**_as_data(found), **validation, "ok": good, "page": path, "robot_file": written})
-        return good
-    _show(found)
-    if tried is not None:
+        tried = {} if validation is None else {"validation": _validated(validation)}
+        show_json({**_as_data(identification), **tried, "ok": plausible, "page": path, "robot_file": written})
+        return plausible
+    _show(identification)
+    if validation is not None:
         console().print()
-        title = f"On {len(tried.data)} samples of {escape(validate)}, which did not go into it"
-        show_rows([VALIDATION_HEADS, *validation_rows(tried, arm)], title)
+        title = f"On {len(validation.data)} samples of {escape(validate)}, which are not in the fit"
+        show_rows([VALIDATION_HEADS, *validation_rows(validation, arm)], title)
     report_page(path, "parameters, residuals and torques")
     if written is not None:
         report_page(written, "the robot with these parameters")
-    return good
+    return plausible
 
 
-def _as_data(found: Identification) -> dict[str, Any]:
+def _as_data(identification: Identification) -> dict[str, Any]:
     heads = ("parameter", "value", "deviation", "sum")
     return {
-        "robot": found.prior.name,
-        "parameters": [dict(zip(heads, row, strict=True)) for row in found.rows],
-        "residuals": [asdict(residual) for residual in found.residuals],
-        "summary": summary(found),
+        "robot": identification.prior.name,
+        "parameters": [dict(zip(heads, row, strict=True)) for row in identification.rows],
+        "residuals": [asdict(residual) for residual in identification.residuals],
+        "summary": summary(identification),
     }
 
 
-def _warn_of_residuals(found: Identification) -> bool:
-    """Say which joints the model does not explain; False if for some joint no model at all would be nearer."""
+def _warn_of_residuals(identification: Identification) -> bool:
+    """Warn of joints that the model does not explain; return False if no torque at all would be better for one."""
     return _warn_of_joints(
-        [r for r in found.residuals if r.relative > SUSPICIOUS_RESIDUAL],
+        [r for r in identification.residuals if r.relative > SUSPICIOUS_RESIDUAL],
         lambda joints: (
             f"the model leaves more than {SUSPICIOUS_RESIDUAL:.0%} of the torque of {joints} unexplained. Look for "
             "angles in degrees, torques of the motor instead of the joint, a wrong sign, columns in another order, "
@@ -175,43 +173,43 @@ def _warn_of_residuals(found: Identification) -> bool:
     )
 
 
-def _warn_of_joints(left: list[Residual], sentence: Callable[[str], str]) -> bool:
-    """Warn of joints of which much is left unexplained; False if for one of them no model at all would be nearer."""
-    if not left:
+def _warn_of_joints(residuals: list[Residual], sentence: Callable[[str], str]) -> bool:
+    """Warn of joints with large residuals; return False if no torque at all would be better for one of them."""
+    if not residuals:
         return True
-    joints = ", ".join(f"{shown(r.joint)} ({r.relative:.0%})" for r in left)
-    good = all(r.relative <= 1 for r in left)
-    verdict = "" if good else " A model without any torque would be nearer, so no robot is written."
+    joints = ", ".join(f"{shown(r.joint)} ({r.relative:.0%})" for r in residuals)
+    plausible = all(r.relative <= 1 for r in residuals)
+    verdict = "" if plausible else " A model without any torque would be better, so no robot is written."
     warnings.warn(f"{sentence(joints)}{verdict}", ModelWarning, stacklevel=3)
-    return good
+    return plausible
 
 
-def _validated(tried: Validation) -> list[dict[str, Any]]:
-    """The residuals on other data as numbers, with those of the fit and of the robot as described."""
-    rows = zip(tried.residuals, tried.fitted, tried.described, strict=True)
+def _validated(validation: Validation) -> list[dict[str, Any]]:
+    """Return the residuals on other data, with those of the fit and of the robot as described."""
+    rows = zip(validation.residuals, validation.fitted, validation.described, strict=True)
     return [
-        {**asdict(here), "relative_of_fit": there.relative, "relative_as_described": before.relative}
-        for here, there, before in rows
+        {**asdict(residual), "relative_of_fit": of_fit.relative, "relative_as_described": described.relative}
+        for residual, of_fit, described in rows
     ]
 
 
-def _warn_of_validation(tried: Validation) -> bool:
-    """Say of which joints the parameters leave much on other data; False if no model at all would be nearer."""
+def _warn_of_validation(validation: Validation) -> bool:
+    """Warn of joints with large residuals on other data; return False if no torque at all would be better for one."""
     return _warn_of_joints(
-        [r for r in tried.residuals if r.joint in tried.worse and r.relative > SUSPICIOUS_RESIDUAL],
+        [r for r in validation.residuals if r.joint in validation.worse and r.relative > SUSPICIOUS_RESIDUAL],
         lambda joints: (
-            f"on the data to validate with, the model leaves more than {SUSPICIOUS_RESIDUAL:.0%} of the torque of "
-            f"{joints}, and more than {WORSE_RATIO:g} times what it leaves of those of the fit. Look for another "
+            f"on the validation data, the model leaves more than {SUSPICIOUS_RESIDUAL:.0%} of the torque of {joints} "
+            f"unexplained, and more than {WORSE_RATIO:g} times as much as on the data of the fit. Look for another "
             "payload, another robot, other friction, or too few rows in the fit."
         ),
     )
 
 
-def _show(found: Identification) -> None:
-    rows = [(name, f"{value:.5g}", f"{deviation:.1g}", text) for name, value, deviation, text in found.rows]
-    show_rows([("parameter", "value", "+-", "the sum of"), *rows], escape(found.prior.name))
+def _show(identification: Identification) -> None:
+    rows = [(name, f"{value:.5g}", f"{deviation:.1g}", text) for name, value, deviation, text in identification.rows]
+    show_rows([("parameter", "value", "+-", "the sum of"), *rows], escape(identification.prior.name))
     out = console()
     out.print()
-    show_rows([RESIDUAL_HEADS, *residual_rows(found)])
+    show_rows([RESIDUAL_HEADS, *residual_rows(identification)])
     out.print()
-    out.print(escape(summary(found)), soft_wrap=True)
+    out.print(escape(summary(identification)), soft_wrap=True)

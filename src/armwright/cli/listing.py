@@ -1,4 +1,4 @@
-"""`armwright robots`, `armwright show` and `armwright formulations`: what there is."""
+"""`armwright robots`, `armwright show` and `armwright formulations`: robots, their tables, formulations."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def list_robots(json: JSON_OPTION = False) -> None:
     """
     arms, odd = {}, []
     for name in aw.robots():
-        with warnings.catch_warnings(record=True) as told:  # in a line below
+        with warnings.catch_warnings(record=True) as caught:  # reported below the table
             warnings.simplefilter("always")
             arms[name] = aw.load(name)
-        odd += [name] if told else []
+        odd += [name] if caught else []
     rows = [(name, arm.joint_types, arm.source.strip().split("\n")[0]) for name, arm in arms.items()]
     if json:
         show_json([dict(zip(("robot", "joints", "source"), row, strict=True)) for row in rows])
         return
     show_rows([("robot", "joints", "source"), *rows])
     if odd:
-        line = f"Packaged as published, with numbers that look wrong: {', '.join(odd)}. armwright show NAME says which."
+        line = f"Packaged as published, with numbers that look wrong: {', '.join(odd)}. See armwright show NAME."
         console().print(escape(line), style="dim", soft_wrap=True)
 
 
 def show_robot(
     robot: NamedRobot,
-    frames: Annotated[bool, typer.Option("--frames", help="List its frames: names that frame= knows.")] = False,
+    frames: Annotated[bool, typer.Option("--frames", help="List its frames, as frame= accepts them.")] = False,
     json: JSON_OPTION = False,
 ) -> None:
-    """Print the tables of a robot as a robotics book would, and what looks wrong with it.
+    """Print the tables of a robot, as in a textbook, and what looks wrong with it.
 
     Example: armwright show puma560
     """
@@ -54,9 +54,9 @@ def show_robot(
         warnings.simplefilter("ignore", ModelWarning)  # shown below, in full
         warnings.simplefilter("ignore", PublishedWarning)
         arm = robot_of(robot)
-        found = aw.problems(arm)
+        problems = aw.problems(arm)
     if json:
-        show_json(_as_data(arm, found))
+        show_json(_as_data(arm, problems))
         return
     if frames:
         _show_frames(arm)
@@ -64,55 +64,57 @@ def show_robot(
     typer.echo(str(arm))
     out = console()
     out.print()
-    if all(problem.severity == "note" for problem in found):
-        out.print(f"[green]No problems found{'; notes:' if found else '.'}[/]")
-    for problem in found:
+    if all(problem.severity == "note" for problem in problems):
+        out.print(f"[green]No problems found{'; notes:' if problems else '.'}[/]")
+    for problem in problems:
         word = "[dim]note:[/]" if problem.severity == "note" else "[yellow]problem:[/]"
         note = " [dim](accepted by the file)[/]" if problem.accepted_by(arm) else ""
         out.print(f"{word} {escape(problem)}{note}", soft_wrap=True)
 
 
 def _show_frames(arm: aw.Robot) -> None:
-    """The frames that are not those of the links, which link each sits on, and where in the frame of that link."""
+    """Print the frames other than those of links: their links, and their poses in the frames of these."""
     known = [arm.frame(name) for name in arm.frame_names]
-    others = [frame for frame in known if not _of_link(arm, frame)]
-    links = [shown(frame.name) for frame in known if _of_link(arm, frame)]
+    others = [frame for frame in known if not _is_link_frame(arm, frame)]
+    links = [shown(frame.name) for frame in known if _is_link_frame(arm, frame)]
     out = console()
     out.print(f"[bold]{escape(arm.name)}[/], frames of links: {escape(', '.join(links))}", soft_wrap=True)
     if others:
         out.print()
-        show_rows([("frame", "link"), *((frame.name, _link(arm, frame)) for frame in others)])
+        show_rows([("frame", "link"), *((frame.name, _link_name(arm, frame)) for frame in others)])
         out.print()
-        show_rows([("frame", "x, m", "y, m", "z, m", "turned by, deg"), *map(_place, others)])
+        show_rows([("frame", "x, m", "y, m", "z, m", "rotation, deg"), *map(_pose_cells, others)])
 
 
-def _of_link(arm: aw.Robot, frame: Frame) -> bool:
+def _is_link_frame(arm: aw.Robot, frame: Frame) -> bool:
     """Return True for the frame of a link itself."""
     return frame.link >= 0 and frame.pose == IDENTITY_TRANSFORM and frame.name == arm.links[frame.link].name
 
 
-def _link(arm: aw.Robot, frame: Frame) -> str:
+def _link_name(arm: aw.Robot, frame: Frame) -> str:
     return arm.links[frame.link].name if frame.link >= 0 else "base"
 
 
-def _place(frame: Frame) -> tuple[str, ...]:
-    """Return the position of a frame, and its rotations about x, y and z."""
+def _pose_cells(frame: Frame) -> tuple[str, ...]:
+    """Return the name of a frame, its position, and its rotation vector in degrees."""
     pose = np.asarray(frame.pose, dtype=float)
-    turn = np.degrees(rotation_vector(pose[:3, :3]))
-    turned = ", ".join(tidy(x, ".4g") for x in turn) if np.abs(turn).max() > 1e-9 else "-"
-    return (frame.name, *(tidy(x, ".4g") for x in pose[:3, 3]), turned)
+    rotation = np.degrees(rotation_vector(pose[:3, :3]))
+    angles = ", ".join(tidy(x, ".4g") for x in rotation) if np.abs(rotation).max() > 1e-9 else "-"
+    return (frame.name, *(tidy(x, ".4g") for x in pose[:3, 3]), angles)
 
 
-def _as_data(arm: aw.Robot, found: list[Problem]) -> dict[str, Any]:
-    """The robot by its fields, but for what it looks like, and its problems."""
+def _as_data(arm: aw.Robot, problems: list[Problem]) -> dict[str, Any]:
+    """Return the fields of the robot, except its shapes, and its problems."""
     data = {key: value for key, value in asdict(arm).items() if "visuals" not in key}
     for link in data["links"]:
         del link["visuals"]
     for joint in data["followers"]:
         if joint["mimic"]["loop"]:
             joint["mimic"] = {"loop": joint["mimic"]["loop"]}
-    told = [{"severity": p.severity, "kind": p.kind, "text": str(p), "accepted": p.accepted_by(arm)} for p in found]
-    return {**data, "problems": told}
+    listed = [
+        {"severity": p.severity, "kind": p.kind, "text": str(p), "accepted": p.accepted_by(arm)} for p in problems
+    ]
+    return {**data, "problems": listed}
 
 
 def list_formulations(json: JSON_OPTION = False) -> None:

@@ -36,7 +36,7 @@ from armwright.cli.output import (
     show_progress,
     show_rows,
 )
-from armwright.cli.page_names import page_place, with_mark
+from armwright.cli.page_names import page_file, with_mark
 from armwright.cli.payload_report import PayloadReport, curve_page_path, payload_warning, with_most_payload
 from armwright.errors import InfeasibleError, InputError, SimulationError
 from armwright.identify.measured_data import per_joint, write_csv
@@ -58,7 +58,7 @@ MAX_LISTED_LIMITS = 4
 
 NO_BREAK = "\u00a0"
 SPEED_COLUMNS, TORQUE_COLUMNS = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
-"""Columns of the table of joints that stand together, so that they fit a terminal."""
+"""The columns of the two tables of joints, each of which fits a terminal."""
 
 
 FASTEST_RESERVE = 0.01
@@ -81,7 +81,7 @@ def _motion_command(ending: str, reserve: float) -> Callable[[Callable[[MotionRe
             motion: options.Motion = None,
             data: options.DataFile = None,
             noise: options.Noise = 0.0,
-            seed: Annotated[int, typer.Option(help="Which noise.", min=0)] = 0,
+            seed: Annotated[int, typer.Option(help="The seed of the noise.", min=0)] = 0,
             json: JSON_OPTION = False,
             begin: options.Begin = None,
             end: options.End = None,
@@ -133,35 +133,35 @@ def run_torques(request: MotionRequest) -> bool:
     return _run_each(request, _torques_along)
 
 
-def _run_each(wanted: MotionRequest, run: Callable[[Scenario, Path, MotionRequest], tuple[Run, Path]]) -> bool:
+def _run_each(request: MotionRequest, run: Callable[[Scenario, Path, MotionRequest], tuple[Run, Path]]) -> bool:
     """Run each scenario of the request; return True if all audits are trustworthy."""
-    good, data, several = True, [], len(wanted.files[0]) > 1
-    for bare, path in wanted.plans():
+    good, records, several = True, [], len(request.files[0]) > 1
+    for scenario, path in request.plans():
         with name_errors(path.stem if several else ""):
             try:
-                plan, most = with_most_payload(bare, wanted.flags)
+                plan, most = with_most_payload(scenario, request.flags)
             except InfeasibleError as error:
                 good = False
-                data.append({"robot": bare.robot.name, "most_payload": None, "reason": str(error)})
+                records.append({"robot": scenario.robot.name, "most_payload": None, "reason": str(error)})
                 report("too weak", "bold red", str(error))
                 continue
-            made, page = run(plan, path, wanted)
-        record = _report(made, plan, page, wanted, most)
-        good &= made.audit.trustworthy
-        data.append(record)
-    if wanted.json:
-        show_json(data if len(data) > 1 else data[0])
+            result, page = run(plan, path, request)
+        record = _report(result, plan, page, request, most)
+        good &= result.audit.trustworthy
+        records.append(record)
+    if request.json:
+        show_json(records if len(records) > 1 else records[0])
     return good
 
 
-def _simulate(plan: Scenario, path: Path, wanted: MotionRequest) -> tuple[Run, Path]:
+def _simulate(plan: Scenario, path: Path, request: MotionRequest) -> tuple[Run, Path]:
     try:
         with show_progress(f"simulating {plan.robot.name}"):
             run = plan.simulate()
     except SimulationError as error:
-        if isinstance(error.run, Run) and len(error.run.t):  # a motion that breaks off leaves what there is
-            record = _show(error.run, plan, path, wanted)
-            if wanted.json:
+        if isinstance(error.run, Run) and len(error.run.t):  # show the motion up to the error
+            record = _show(error.run, plan, path, request)
+            if request.json:
                 show_json(record)
         raise
     _warn_about_payload(plan)
@@ -169,23 +169,23 @@ def _simulate(plan: Scenario, path: Path, wanted: MotionRequest) -> tuple[Run, P
 
 
 INTEGRATION_KEYS = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
-"""Keys of integrated motions, which have no meaning along a prescribed one."""
+"""Keys of integrated motions, which have no effect along a prescribed one."""
 
 
-def _torques_along(plan: Scenario, path: Path, wanted: MotionRequest) -> tuple[Run, Path]:
+def _torques_along(plan: Scenario, path: Path, request: MotionRequest) -> tuple[Run, Path]:
     if plan.robot.balls:
         raise InputError(
-            "torques are along a motion of joints whose positions are numbers, and q of "
-            f"{plan.robot.name} has quaternions; expected `armwright simulate`, the robot on a fixed base (of a file: "
-            "without --floating), or in Python robot.inverse_dynamics(q, qd, qdd)"
+            f"torques needs joints with one position each, and q of {plan.robot.name} has quaternions; expected "
+            "`armwright simulate`, the robot on a fixed base (of a file: without --floating), or in Python "
+            "robot.inverse_dynamics(q, qd, qdd)"
         )
-    changes, flags = wanted.flags.changes, ("law", "integrator", "rtol", "step", "stops")
-    unheard = [f"--{name}" for name in flags if getattr(wanted.flags, name) is not None]
-    unheard += [key for key in (*INTEGRATION_KEYS, *({"duration"} & set(plan.options))) if key in changes]
-    if unheard:
+    changes, flags = request.flags.changes, ("law", "integrator", "rtol", "step", "stops")
+    unused = [f"--{name}" for name in flags if getattr(request.flags, name) is not None]
+    unused += [key for key in (*INTEGRATION_KEYS, *({"duration"} & set(plan.options))) if key in changes]
+    if unused:
         raise InputError(
-            f"{unheard[0]} has no meaning for torques, which are found along the motion as it "
-            "is, by inverse dynamics; leave it out, or use `armwright simulate`"
+            f"{unused[0]} has no effect on torques, which follow from the given motion by inverse dynamics; remove it, "
+            "or use `armwright simulate`"
         )
     _warn_about_payload(plan)
     with show_progress(f"torques of {plan.robot.name}"):
@@ -200,30 +200,30 @@ def _warn_about_payload(plan: Scenario) -> None:
         report("warning", "yellow", text)
 
 
-def _report(run: Run, plan: Scenario, path: Path, wanted: MotionRequest, most: PayloadReport | None) -> dict[str, Any]:
-    """Print and write the results, and return them as data for programs."""
-    if wanted.data is not None:
-        _write_data(run, wanted, wanted.data)
+def _report(run: Run, plan: Scenario, path: Path, request: MotionRequest, most: PayloadReport | None) -> dict[str, Any]:
+    """Print and write the results; return them as data if the request is for JSON."""
+    if request.data is not None:
+        _write_data(run, request, request.data)
     if most is not None:
         write(curve_page_path(path), most.page())
-        if not wanted.json:
+        if not request.json:
             _print_lines(most.lines())
             report_page(curve_page_path(path), "the most payload over the motion, joint by joint")
             console().print()
-    told_of = _show(run, plan, path, wanted, most)
-    if most is not None and wanted.json:
-        told_of |= {"most_payload": most.data(), "payload_page": curve_page_path(path)}
-    if wanted.data is not None and not wanted.json:
-        noise = f", torques with {wanted.noise:g} of their RMS as noise" if wanted.noise else ""
+    record = _show(run, plan, path, request, most)
+    if most is not None and request.json:
+        record |= {"most_payload": most.data(), "payload_page": curve_page_path(path)}
+    if request.data is not None and not request.json:
+        noise = f", torques with {request.noise:g} of their RMS as noise" if request.noise else ""
         stops = ", stop_torque" if run.stop_torque.size else ""
-        report_page(wanted.data, f"t, q, qd, qdd, tau{stops} in {len(run.t)} rows{noise}")
-    return told_of
+        report_page(request.data, f"t, q, qd, qdd, tau{stops} in {len(run.t)} rows{noise}")
+    return record
 
 
-def _write_data(run: Run, wanted: MotionRequest, path: Path) -> None:
+def _write_data(run: Run, request: MotionRequest, path: Path) -> None:
     """Write the data that would be measured along the run: positions, their derivatives, and torques with noise."""
-    sigma = wanted.noise * np.sqrt(np.mean(run.tau**2, axis=0))
-    tau = run.tau + np.random.default_rng(wanted.seed).normal(size=run.tau.shape) * sigma
+    sigma = request.noise * np.sqrt(np.mean(run.tau**2, axis=0))
+    tau = run.tau + np.random.default_rng(request.seed).normal(size=run.tau.shape) * sigma
     if path.suffix == ".parquet":
         replace(run, tau=tau).to_parquet(path)
     else:
@@ -237,22 +237,22 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _show(
-    run: Run, plan: Scenario, path: Path, wanted: MotionRequest, most: PayloadReport | None = None
+    run: Run, plan: Scenario, path: Path, request: MotionRequest, most: PayloadReport | None = None
 ) -> dict[str, Any]:
     report_missing_meshes(run.robot)
-    made, folders = page(run, run.robot.name, plan.text), wanted.page is not None and wanted.page in path.parents
-    if wanted.json:
-        page_of = _written(path, made, wanted, folders)
-        return {**_as_data(run), **_motion_data(plan), "page": page_of, "data": wanted.data}
+    text = page(run, run.robot.name, plan.text)
+    if request.json:
+        _write_page(path, text, request)
+        return {**_as_data(run), **_motion_data(plan), "page": path, "data": request.data}
     out = console()
-    held = f" {run.holding}" if run.holding else ""
-    rows, title = _rows(run), f"{escape(run.robot.name)}{held}, {run.t[0]:g} to {run.t[-1]:g} s"
+    state = f" {run.holding}" if run.holding else ""
+    rows, title = _rows(run), f"{escape(run.robot.name)}{state}, {run.t[0]:g} to {run.t[-1]:g} s"
     driven = [rows[0], *(rows[i + 1] for i in run.driven)]
     for columns, listed in (SPEED_COLUMNS, rows), (TORQUE_COLUMNS, driven):
         show_rows([tuple(row[k] for k in columns) for row in listed], title)
         title = ""
         out.print()
-    _print_lines(_conditions(run, plan, wanted, most))
+    _print_lines(_conditions(run, plan, request, most))
     if run.phases:
         show_rows([PHASE_HEADS, *(_phase_row(phase) for phase in run.phases)])
         out.print()
@@ -263,26 +263,27 @@ def _show(
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
         out.print(f"{run.settings.get('integrator')}: {run.statistics}, {quick:.3g} times real time", style="dim")
-    _written(path, made, wanted, folders)
+    _write_page(path, text, request)
     report_page(path, "curves, audit and a moving picture")
     return {}
 
 
-def _written(path: Path, text: str, wanted: MotionRequest, folders: bool) -> Path:
-    """Write the page of a run, with its mark if the name was chosen."""
-    return write(path, text if path == wanted.page else with_mark(text, wanted.whose[path]), folders=folders)
+def _write_page(path: Path, text: str, request: MotionRequest) -> None:
+    """Write the page of a run, with its mark if the user did not give the name."""
+    in_folder = request.page is not None and request.page in path.parents
+    write(path, text if path == request.page else with_mark(text, request.marks[path]), folders=in_folder)
 
 
-def _conditions(run: Run, plan: Scenario, wanted: MotionRequest, most: PayloadReport | None) -> Iterator[str]:
+def _conditions(run: Run, plan: Scenario, request: MotionRequest, most: PayloadReport | None) -> Iterator[str]:
     """Yield the conditions of the numbers: payload, motion, limits and friction."""
-    arm, held = run.robot, run.robot.payload
-    if held is not None and arm.tip is not None:
-        parts = [(mass, com) for mass, com, _ in wanted.robot.payloads]
+    arm, payload = run.robot, run.robot.payload
+    if payload is not None and arm.tip is not None:
+        parts = [(mass, com) for mass, com, _ in request.robot.payloads]
         if most is not None and math.isfinite(most.found.mass):
-            own = most.found.holder.payload
-            parts = parts or ([] if own is None else [(own.mass, [*own.com])])
+            carried = most.found.holder.payload
+            parts = parts or ([] if carried is None else [(carried.mass, [*carried.com])])
             parts.append((most.found.mass, [*most.found.com]))
-        parts = parts or [(held.mass, [*held.com])]
+        parts = parts or [(payload.mass, [*payload.com])]
         listed = ", ".join(f"{mass:.5g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
         yield f"holding           {listed} m of the tool on {arm.links[arm.tip].name}"
         if most is None:
@@ -297,29 +298,25 @@ def _conditions(run: Run, plan: Scenario, wanted: MotionRequest, most: PayloadRe
         word for word, name in (("viscous", "viscous"), ("dry", "coulomb")) if any(getattr(j, name) for j in arm.rows)
     ]
     if kinds:
-        yield f"friction          that of the robot's file is included, {' and '.join(kinds)}"
+        yield f"friction          included as in the robot's file, {' and '.join(kinds)}"
 
 
 def _limit_share(plan: Scenario) -> str:
     """Return the share of each limit that a time-optimal motion uses; "" if it is all."""
-    left = tomllib.loads(plan.text).get("trajectory", {}).get("reserve", 0.0)
-    return f"{100 * (1 - left):.4g}% of " if left else ""
+    reserve = tomllib.loads(plan.text).get("trajectory", {}).get("reserve", 0.0)
+    return f"{100 * (1 - reserve):.4g}% of " if reserve else ""
 
 
 def _active_limits(motion: TimeOptimal) -> str:
     """Return the active limits of a time-optimal motion, with their shares of its time."""
     spans: dict[str, float] = defaultdict(float)
-    for stretch in motion.limiting:
-        spans[f"{QUANTITY_WORDS.get(stretch.quantity, stretch.quantity)} of {shown(stretch.name)}"] += (
-            stretch.end - stretch.begin
-        )
+    for interval in motion.limiting:
+        limit = f"{QUANTITY_WORDS.get(interval.quantity, interval.quantity)} of {shown(interval.name)}"
+        spans[limit] += interval.end - interval.begin
     parts = sorted(spans.items(), key=lambda entry: -entry[1])
-    listed = [f"{what} {span / motion.duration:.0%}" for what, span in parts[:MAX_LISTED_LIMITS]]
-    return (
-        ", ".join(listed)
-        + (f", {len(parts) - MAX_LISTED_LIMITS} others" if len(parts) > MAX_LISTED_LIMITS else "")
-        + " of the time"
-    )
+    listed = [f"{limit} {span / motion.duration:.0%}" for limit, span in parts[:MAX_LISTED_LIMITS]]
+    others = f", {len(parts) - MAX_LISTED_LIMITS} others" if len(parts) > MAX_LISTED_LIMITS else ""
+    return f"{', '.join(listed)}{others} of the time"
 
 
 def _motion_data(plan: Scenario) -> dict[str, Any]:
@@ -339,8 +336,8 @@ PHASE_HEADS = ("phase", "from", "to", "holding", "ended by")
 
 
 def _phase_row(run: Run) -> tuple[str, ...]:
-    held = f"{run.robot.payload.mass:g} kg" if run.robot.payload else "-"
-    return str(run.settings.get("phase", "-")), f"{run.t[0]:.4g} s", f"{run.t[-1]:.4g} s", held, run.ended_by or "-"
+    payload = f"{run.robot.payload.mass:g} kg" if run.robot.payload else "-"
+    return str(run.settings.get("phase", "-")), f"{run.t[0]:.4g} s", f"{run.t[-1]:.4g} s", payload, run.ended_by or "-"
 
 
 def _as_data(run: Run) -> dict[str, Any]:
@@ -354,46 +351,42 @@ def _as_data(run: Run) -> dict[str, Any]:
         record = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
         stop = {} if run.stops is None else {"stop": {name: x[i] for name, x in run.stops.lists().items()}}
         joints.append({**record, **extent, **means, **shares, **stop})
-    audit = {
-        "trustworthy": run.audit.trustworthy,
-        "verdict": run.audit.verdict,
-        "doubts": [str(doubt) for doubt in run.audit.doubts],
-    }
+    doubts = [str(doubt) for doubt in run.audit.doubts]
+    audit = {"trustworthy": run.audit.trustworthy, "verdict": run.audit.verdict, "doubts": doubts}
     errors = {"energy_error": run.audit.energy_error, "power_error": run.audit.power_error}
     if run.audit.momentum_error is not None:
         errors["momentum_error"] = run.audit.momentum_error
-    begin, end = run.t[0], run.t[-1]
-    span = {"from": begin, "to": end, "ended_by": run.ended_by or None}
+    span = {"from": run.t[0], "to": run.t[-1], "ended_by": run.ended_by or None}
     record = {"robot": run.robot.name, **span, "joints": joints, "audit": {**audit, **errors}}
     if run.phases:
         record["phases"] = [
-            dict(zip(("phase", "from", "to", "payload", "ended_by"), _phase(x), strict=True)) for x in run.phases
+            {
+                **{"phase": phase.settings.get("phase"), "from": phase.t[0], "to": phase.t[-1]},
+                **{"payload": phase.robot.payload.mass if phase.robot.payload else 0.0},
+                **{"ended_by": phase.ended_by or None},
+            }
+            for phase in run.phases
         ]
     return record
 
 
-def _phase(run: Run) -> tuple[Any, ...]:
-    held = run.robot.payload
-    return run.settings.get("phase"), run.t[0], run.t[-1], held.mass if held else 0.0, run.ended_by or None
-
-
 def _rows(run: Run) -> list[tuple[str, ...]]:
-    """The table of joints; units stand in the heads, and where joints differ, beside their positions."""
+    """Return the table of joints; heads have the units, except that of position if it differs between joints."""
     columns = []
     for head, cells in zip(JOINT_HEADS, zip(*joint_rows(run), strict=True), strict=True):
-        units = [found[0] if (found := ACCURACY_UNIT.search(cell)) else "" for cell in cells]
+        units = [match[0] if (match := CELL_UNIT.search(cell)) else "" for cell in cells]
         known = list(dict.fromkeys(unit for unit in units if unit))
         if head == JOINT_HEADS[0] or not known or (head == JOINT_HEADS[1] and len(known) > 1):
             columns.append([head, *cells])
             continue
-        named = " or ".join(unit.strip() for unit in known).replace(" ", NO_BREAK)
+        common = " or ".join(unit.strip() for unit in known).replace(" ", NO_BREAK)
         bare = [cell.removesuffix(unit) for cell, unit in zip(cells, units, strict=True)]
-        columns.append([f"{head}\n{named}", *bare])
+        columns.append([f"{head}\n{common}", *bare])
     return list(zip(*columns, strict=True))
 
 
-ACCURACY_UNIT = re.compile(r" [a-zA-Z][a-zA-Z /]*$")
-"""What ends a cell with a number."""
+CELL_UNIT = re.compile(r" [a-zA-Z][a-zA-Z /]*$")
+"""A pattern of the unit at the end of a cell with a number."""
 
 
 def run_integrators(
@@ -409,7 +402,7 @@ def run_integrators(
     arm = robot_of(robot)
     with show_progress(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)
-    path = page_place(output, arm, "_integrators.html").write(study.page())
+    path = page_file(output, arm, "_integrators.html").write(study.page())
     best = [(accuracy, *(study.best(accuracy) or (None, None))) for accuracy in WORK_ACCURACIES]
     if json:
         heads = ("error", "method", "seconds")

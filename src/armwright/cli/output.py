@@ -31,20 +31,21 @@ from armwright.errors import (
     SlowWarning,
     TipWarning,
 )
+from armwright.graph.count import OperationCount
 from armwright.names import shown, shown_lines
 from armwright.pages.report.plot import write
 from armwright.progress import progress_reported
 
-PIPE_WIDTH = 150
-"""The width of tables in a pipe or a file, where nothing need be folded.
+OPERATION_HEADS = ("mul", "add", "div", "trig")
 
-COLUMNS sets the width there too."""
+PIPE_WIDTH = 150
+"""The width of tables in a pipe or a file, unless COLUMNS sets another."""
 
 NUMBER_HEADS = frozenset(
     {
-        *("mul", "add", "div", "trig", "products", "sums", "their mul", "their add", "our mul", "our add"),
+        *(*OPERATION_HEADS, "products", "sums", "their mul", "their add", "our mul", "our add"),
         *("general mul", "general add"),
-        *("ns per state", "times ours", "microseconds"),
+        *("ns per state", "relative", "microseconds"),
     }
 )
 """Heads of columns with numbers, which are right-aligned."""
@@ -52,7 +53,7 @@ NUMBER_HEADS = frozenset(
 TEXT_HEADS = frozenset(
     {
         *("what", "how", "source", "after", "the sum of", "published by", "published for this robot", "where", "kind"),
-        *("proof", "published", "obtained", "held to", "verdict", "who", "joint", "joints"),
+        *("proof", "published", "obtained", "held to", "verdict", "package", "joint", "joints"),
         *("signs, zeros and base taken over", "motor", "gearbox", "differs from the best in", "arguments"),
     }
 )
@@ -86,16 +87,16 @@ LOAD_OPTIONS = {
 class Screen(Console):
     """A console that folds to the width of a terminal, word by word, and never cuts a number."""
 
-    def print(self, *objects: Any, **how: Any) -> None:
+    def print(self, *objects: Any, **options: Any) -> None:
         if self.folds:
-            how["soft_wrap"] = False
+            options["soft_wrap"] = False
         width = self.width
-        for made in objects:
-            if isinstance(made, Table):
-                self._fit(made)
-                how["crop"] = False
-                self.width = max(self.width, self._needed(made))
-        super().print(*objects, **how)
+        for item in objects:
+            if isinstance(item, Table):
+                self._narrow(item)
+                options["crop"] = False
+                self.width = max(self.width, self._uncut_width(item))
+        super().print(*objects, **options)
         self.width = width
 
     @property
@@ -103,46 +104,43 @@ class Screen(Console):
         """True if lines must fit a width."""
         return self.is_terminal or "COLUMNS" in os.environ
 
-    def render_str(self, text: str, **how: Any) -> Text:
+    def render_str(self, text: str, **options: Any) -> Text:
         """Remove control characters from every text before colours are added."""
-        return super().render_str(shown_lines(text), **how)
+        return super().render_str(shown_lines(text), **options)
 
-    def _fit(self, made: Table) -> None:
-        """Let a table fit the terminal: heads in several lines, names in parts, narrow gaps, and at last words fold.
-
-        A table that is wide by its numbers stays as wide as these.
-        """
+    def _narrow(self, table: Table) -> None:
+        """Narrow a table to the terminal: stack heads, break names, narrow gaps, at last fold words; numbers stay."""
         first, then = (partial(_break_names, width) for width in NAME_WIDTHS)
         for narrower in (_stack_heads, first, _narrow_gaps, then):
-            if self._across(made) <= self.width:
+            if self._table_width(table) <= self.width:
                 return
-            narrower(self, made)
-        if self._across(made) > self.width:
-            self._fold(made)
+            narrower(self, table)
+        if self._table_width(table) > self.width:
+            self._fold(table)
 
-    def _fold(self, made: Table) -> None:
-        """Let words fold: every column has its longest word, and the room left goes round among those with more."""
-        sizes = [self.widths(column) for column in made.columns]
-        least = [
-            line if c.no_wrap else min(word, MAX_WORD) for c, (word, line) in zip(made.columns, sizes, strict=True)
+    def _fold(self, table: Table) -> None:
+        """Fold words: a column is as wide as its longest word, and columns with longer lines share the spare width."""
+        sizes = [self.widths(column) for column in table.columns]
+        widths = [
+            line if c.no_wrap else min(word, MAX_WORD) for c, (word, line) in zip(table.columns, sizes, strict=True)
         ]
-        made.collapse_padding = sum(least) + 2 * (len(least) - 1) > self.width
-        spare = max(0, self.width - sum(least) - self._gaps(made))
-        wanting = sorted((line - own, k) for k, ((_, line), own) in enumerate(zip(sizes, least, strict=True)))
-        for left, (want, k) in zip(range(len(least), 0, -1), wanting, strict=True):
-            share = min(want, spare // left)
-            made.columns[k].width = least[k] + share
+        table.collapse_padding = sum(widths) + 2 * (len(widths) - 1) > self.width
+        spare = max(0, self.width - sum(widths) - self._gap_width(table))
+        missing = sorted((line - width, k) for k, ((_, line), width) in enumerate(zip(sizes, widths, strict=True)))
+        for columns_left, (more, k) in zip(range(len(widths), 0, -1), missing, strict=True):
+            share = min(more, spare // columns_left)
+            table.columns[k].width = widths[k] + share
             spare -= share
 
-    def _needed(self, made: Table) -> int:
-        """Columns without which a number would be cut."""
-        return sum(column.width or self.widths(column)[1] for column in made.columns) + self._gaps(made)
+    def _uncut_width(self, table: Table) -> int:
+        """Return the width below which a number would be cut."""
+        return sum(column.width or self.widths(column)[1] for column in table.columns) + self._gap_width(table)
 
-    def _across(self, made: Table) -> int:
-        return sum(self.widths(column)[1] for column in made.columns) + self._gaps(made)
+    def _table_width(self, table: Table) -> int:
+        return sum(self.widths(column)[1] for column in table.columns) + self._gap_width(table)
 
-    def _gaps(self, made: Table) -> int:
-        return (1 if made.collapse_padding else 2) * (len(made.columns) - 1)
+    def _gap_width(self, table: Table) -> int:
+        return (1 if table.collapse_padding else 2) * (len(table.columns) - 1)
 
     def widths(self, column: Column, headed: bool = True) -> tuple[int, int]:
         """Return the widths of the longest word and of the longest line."""
@@ -150,21 +148,21 @@ class Screen(Console):
         return max(size.minimum for size in sizes), max(size.maximum for size in sizes)
 
 
-def _stack_heads(screen: Screen, made: Table) -> None:
-    for column in made.columns:
+def _stack_heads(screen: Screen, table: Table) -> None:
+    for column in table.columns:
         if column.no_wrap and screen.widths(column)[1] > screen.widths(column, headed=False)[1]:
             column.header = str(column.header).replace(" ", "\n")
 
 
-def _break_names(width: int, _screen: Screen, made: Table) -> None:
-    for column in made.columns:
+def _break_names(width: int, _screen: Screen, table: Table) -> None:
+    for column in table.columns:
         if str(column.header).replace("\n", " ") in NAME_HEADS:
             cells = [str(cell) for cell in column.cells]
             column._cells = [x if x.startswith(GROUP_MARKUP) else _break_name(x, width) for x in cells]
 
 
 def _break_name(name: str, width: int) -> str:
-    """A name in lines of at most this width, each but the last ending where a part of it does."""
+    """Return a name in lines of at most this width, broken before underscores and spaces."""
     lines, rest = [], name.replace("\n", "")
     while len(rest) > width and (end := max(rest.rfind("_", 0, width), rest.rfind(" ", 0, width))) > 0:
         lines.append(rest[:end])
@@ -172,12 +170,12 @@ def _break_name(name: str, width: int) -> str:
     return "\n".join([*lines, rest])
 
 
-def _narrow_gaps(_screen: Screen, made: Table) -> None:
-    made.collapse_padding = True
+def _narrow_gaps(_screen: Screen, table: Table) -> None:
+    table.collapse_padding = True
 
 
 def escape(text: object) -> str:
-    """A name or a sentence with names as part of a text with colours: one line, and nothing in it is obeyed."""
+    """Return a text in one line, in which control characters and markup have no effect."""
     return markup.escape(shown(text))
 
 
@@ -199,7 +197,7 @@ def show_progress(text: str) -> Iterator[None]:
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task(escape(text), total=1.0)
 
-        def tell(share: float) -> None:
+        def show_share(share: float) -> None:
             nonlocal shown, furthest
             if not shown and time.perf_counter() - begin > PROGRESS_DELAY:
                 bar.columns = (*columns, BarColumn(), TimeRemainingColumn())
@@ -207,30 +205,27 @@ def show_progress(text: str) -> Iterator[None]:
             furthest = max(furthest, share)
             bar.update(task, completed=furthest)
 
-        with progress_reported(tell if out.is_terminal else None):
+        with progress_reported(show_share if out.is_terminal else None):
             yield
 
 
 def console(stderr: bool = False) -> Screen:
     """Return a console as wide as the terminal, or wide enough for all tables in a pipe."""
-    made = Screen(stderr=stderr, highlight=False)
-    if not made.folds:
-        made.width = max(made.width, PIPE_WIDTH)
-    return made
+    screen = Screen(stderr=stderr, highlight=False)
+    if not screen.folds:
+        screen.width = max(screen.width, PIPE_WIDTH)
+    return screen
 
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Errors and warnings of armwright as one line each, without a traceback; an error ends the command.
-
-    A warning is there at once, as what it warns of may take an hour, and once, however often it is raised.
-    """
-    said = set[str]()
+    """Print errors and warnings of armwright in one line each, a warning only once; an error ends the command."""
+    reported = set[str]()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in said:
+        if str(message) not in reported:
             report("warning", "yellow", str(message))
-        said.add(str(message))
+        reported.add(str(message))
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -242,9 +237,9 @@ def report_errors() -> Iterator[None]:
             report("error", "bold red", str(error))
             raise typer.Exit(2) from None
         except OSError as error:
-            if error.errno == errno.EPIPE:  # who reads has read enough
+            if error.errno == errno.EPIPE:  # the reader of a pipe has closed it
                 raise
-            report("error", "bold red", f"cannot go on: {error}")
+            report("error", "bold red", f"cannot continue: {error}")
             raise typer.Exit(2) from None
 
 
@@ -260,8 +255,8 @@ def name_errors(what: str) -> Iterator[None]:
 
 def report(word: str, colour: str, text: str) -> None:
     """Print a line on stderr."""
-    whole = f"{text} {option_names(text)}".rstrip()
-    console(stderr=True).print(f"[{colour}]{word}:[/] {markup.escape(shown_lines(whole))}", soft_wrap=True)
+    line = f"{text} {option_names(text)}".rstrip()
+    console(stderr=True).print(f"[{colour}]{word}:[/] {markup.escape(shown_lines(line))}", soft_wrap=True)
 
 
 def option_names(text: str) -> str:
@@ -272,33 +267,33 @@ def option_names(text: str) -> str:
 
 def table(*heads: str, title: str | None = None) -> Table:
     """Return an empty table; columns of numbers are right-aligned, columns of words may fold."""
-    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    rows = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for head in heads:
         justify: JustifyMethod = "right" if head in NUMBER_HEADS or head.startswith("n = ") else "left"
-        made.add_column(head, justify=justify, overflow="fold", no_wrap=head not in TEXT_HEADS)
-    return made
+        rows.add_column(head, justify=justify, overflow="fold", no_wrap=head not in TEXT_HEADS)
+    return rows
 
 
 def show_rows(
     rows: Sequence[Sequence[str]], title: str | None = None, grouped: bool = False, words: Collection[str] = ()
 ) -> None:
-    """Print a table, whose first row is its head; `grouped`, the first cells stand above the rows that share them.
+    """Print a table, whose first row is its head; if `grouped`, first cells are headings of the rows that share them.
 
     `words` are heads of columns that have words here and numbers elsewhere.
     """
     head, *body = ([row[1:] for row in rows]) if grouped else rows
-    made = table(*head, title=title)
-    for column in made.columns:
+    shown_table = table(*head, title=title)
+    for column in shown_table.columns:
         column.justify = "left" if column.header in words else column.justify
     before = None
     for row, cells in zip(rows[1:], body, strict=True):
         if grouped and row[0] != before:
             if before is not None:
-                made.add_row()
-            made.add_row(f"{GROUP_MARKUP}{escape(row[0])}[/]")
+                shown_table.add_row()
+            shown_table.add_row(f"{GROUP_MARKUP}{escape(row[0])}[/]")
             before = row[0]
-        made.add_row(*map(escape, cells))
-    console().print(made)
+        shown_table.add_row(*map(escape, cells))
+    console().print(shown_table)
 
 
 def show_json(data: Any) -> None:
@@ -326,8 +321,13 @@ def records(rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(rows[0], row, strict=False)) for row in rows[1:]]
 
 
+def operation_numbers(c: OperationCount) -> tuple[int, ...]:
+    """Return the numbers of an operation count, in the order of OPERATION_HEADS."""
+    return c.multiplications, c.additions, c.divisions, c.trigonometric
+
+
 def numbered(notes: Iterable[str]) -> dict[str, int]:
-    """Return each note once with its number, from 1."""
+    """Return each different note with its number, from 1."""
     return {note: i for i, note in enumerate(dict.fromkeys(filter(None, notes)), start=1)}
 
 
@@ -348,6 +348,6 @@ def report_page(path: Path, what: str) -> None:
     console().print(f"{escape(path)}: {what}", style="dim", soft_wrap=True)
 
 
-def page_name(given: Path | None, robot: str, ending: str) -> Path:
+def page_name(path: Path | None, robot: str, ending: str) -> Path:
     """Return the path of a page: the given one, or a file named after the robot."""
-    return given or Path((re.sub(r"[^\w.-]+", "_", robot).strip("._") or "robot") + ending)
+    return path or Path((re.sub(r"[^\w.-]+", "_", robot).strip("._") or "robot") + ending)

@@ -1,4 +1,4 @@
-"""`armwright reproduce`: the papers, published beside obtained."""
+"""`armwright reproduce`: the numbers of papers, as published and as obtained."""
 
 from __future__ import annotations
 
@@ -37,49 +37,49 @@ def run_reproduction(
 
     Example: armwright reproduce all
     """
-    good, told, studies = True, {}, list[PaperStudy]()
+    good, data, studies = True, {}, list[PaperStudy]()
     for name in PAPERS if paper == "all" else [paper]:
         begin = time.perf_counter()
         with show_progress(f"reproducing {name}"):
-            made = study(name)
-        path = write(output / f"{made.paper}.html", made.page(), folders=True)
-        studies.append(made)
-        gone = lost(made)
-        good &= not gone
+            result = study(name)
+        path = write(output / f"{result.paper}.html", result.page(), folders=True)
+        studies.append(result)
+        failing = lost(result)
+        good &= not failing
         if json:
-            told[name] = _as_data(made, path, [key for key, *_ in gone])
+            data[name] = _as_data(result, path, [key for key, *_ in failing])
         else:
-            _show(made, time.perf_counter() - begin, path)
-            for key, before, now in gone:
+            _show(result, time.perf_counter() - begin, path)
+            for key, before, now in failing:
                 now_is = now.value if now else "missing"
                 console().print(f"[red]no longer holds:[/] {escape(key)} was {before.value}, is {now_is}")
-    leading = write(output / "index.html", index(studies), folders=True) if len(studies) > 1 else None
+    index_page = write(output / "index.html", index(studies), folders=True) if len(studies) > 1 else None
     if json:
-        show_json(told)
-    elif leading is not None:
-        report_page(leading, "every paper and its verdicts")
+        show_json(data)
+    elif index_page is not None:
+        report_page(index_page, "every paper and its verdicts")
     return good
 
 
-def _as_data(made: PaperStudy, path: Path, gone: list[str]) -> dict[str, Any]:
+def _as_data(result: PaperStudy, path: Path, failing: list[str]) -> dict[str, Any]:
     findings = [
         {**asdict(finding), "against": finding.against.value, "verdict": finding.verdict.value}
-        for finding in made.findings
+        for finding in result.findings
     ]
-    return {"title": made.title, "summary": made.summary, "findings": findings, "no_longer": gone, "page": path}
+    return {"title": result.title, "summary": result.summary, "findings": findings, "no_longer": failing, "page": path}
 
 
 WIDE_TERMINAL = 120
-"""Columns of a terminal that has room for every column of a table; else two stand below each other."""
+"""The width from which a terminal shows every column of a table; a narrower one shows some in pairs."""
 
 
-def _show(made: PaperStudy, seconds: float, path: Path) -> None:
+def _show(result: PaperStudy, seconds: float, path: Path) -> None:
     out = console()
     wide = out.width >= WIDE_TERMINAL
     heads = TERMINAL_COLUMNS if wide else ("what", "expected", "obtained", "verdict")
-    rows = table(*heads, title=escape(made.title))
-    notes = numbered(finding.why for finding in made.findings)
-    for finding in made.findings:
+    rows = table(*heads, title=escape(result.title))
+    notes = numbered(finding.why for finding in result.findings)
+    for finding in result.findings:
         mark = f" ({notes[finding.why]})" if finding.why else ""
         *cells, verdict = finding.narrow
         if not wide:
@@ -88,5 +88,5 @@ def _show(made: PaperStudy, seconds: float, path: Path) -> None:
         rows.add_row(*map(escape, cells), f"[{_COLOURS[finding.verdict]}]{verdict}[/]{mark}")
     out.print(rows)
     show_notes(notes)
-    out.print(f"\n{escape(made.summary)}", soft_wrap=True)
-    out.print(f"{tally(made.findings)}. {seconds:.0f} s. {escape(path)}: tables and figures\n", style="dim")
+    out.print(f"\n{escape(result.summary)}", soft_wrap=True)
+    out.print(f"{tally(result.findings)}. {seconds:.0f} s. {escape(path)}: tables and figures\n", style="dim")

@@ -1,4 +1,4 @@
-"""The tables of a scenario with what flags say in their place, and such tables as a file would say them."""
+"""The tables of a scenario with the changes of options, and such tables as TOML."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from armwright.scenario.parse import merged
 from armwright.simulation.integration_settings import ADAPTIVE_OPTIONS, supported_options
 
 MOTION_LIMIT_KEYS = ("velocity", "acceleration", "torque", "jerk", "reserve")
-"""Keys of a time-optimal motion that say within which limits it is."""
+"""Keys of a time-optimal motion that set its limits."""
 
 
 def table_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a table of a scenario; an empty one where there is none, or something else."""
+    """Return a table of a scenario, empty if it has none of this name."""
     found = data.get(name)
     return found if isinstance(found, Mapping) else {}
 
@@ -24,14 +24,14 @@ def table_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def with_changes(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario with some keys changed.
 
-    Another law has none of the numbers of the one before, another integrator those that have a meaning for it.
+    A new law gets no parameters of the old one; a new integrator keeps the settings that it takes.
     """
-    kept, old, new = dict(data), table_in(data, "torque"), table_in(changes, "torque")
+    result, old, new = dict(data), table_in(data, "torque"), table_in(changes, "torque")
     if "law" in new and new["law"] != old.get("law"):
-        kept["torque"] = {key: x for key, x in old.items() if key in COMMON_KEYS}
+        result["torque"] = {key: x for key, x in old.items() if key in COMMON_KEYS}
     if new := table_in(changes, "integrator"):
-        kept["integrator"] = _integrator_options(table_in(data, "integrator"), new)
-    return merged(kept, changes)
+        result["integrator"] = _integrator_options(table_in(data, "integrator"), new)
+    return merged(result, changes)
 
 
 def _integrator_options(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,16 +45,16 @@ def _integrator_options(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[
 def time_optimal_scenario(
     data: Mapping[str, Any], changes: Mapping[str, Any], reserve: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a scenario that goes along its path as fast as the limits allow, and the changes left to make."""
+    """Return a scenario with the time-optimal motion along its path, and the remaining changes."""
     if "phase" in data:
         raise InputError(
             '--fastest: the scenario has phases; write type = "time_optimal" into each [phase.trajectory] to be fast'
         )
-    motion, said = table_in(data, "trajectory"), table_in(changes, "trajectory")
+    motion, requested = table_in(data, "trajectory"), table_in(changes, "trajectory")
     if not motion:
         raise InputError("--fastest: the scenario has no [trajectory], so there is no path to go along fast; add one")
-    limits = {key: said[key] for key in MOTION_LIMIT_KEYS if key in said}
-    left = {key: x for key, x in said.items() if key not in MOTION_LIMIT_KEYS}
+    limits = {key: requested[key] for key in MOTION_LIMIT_KEYS if key in requested}
+    left = {key: x for key, x in requested.items() if key not in MOTION_LIMIT_KEYS}
     rest = {**{key: x for key, x in changes.items() if key != "trajectory"}, **({"trajectory": left} if left else {})}
     if motion.get("type") == "time_optimal":
         return {**data, "trajectory": {**motion, **limits}}, rest
@@ -70,7 +70,7 @@ def time_optimal_table(path: Mapping[str, Any], limits: Mapping[str, Any], reser
 
 
 def as_toml(data: Mapping[str, Any]) -> str:
-    """Return a scenario as a file would say it: numbers and texts first, then tables."""
+    """Return a scenario as TOML: numbers and texts first, then tables."""
     lines = [f"{key} = {_toml_value(x)}" for key, x in data.items() if not isinstance(x, Mapping) or key == "payload"]
     for key, table in data.items():
         if isinstance(table, Mapping) and key != "payload":

@@ -9,7 +9,7 @@ import typer
 
 from armwright.cli.command import JSON_OPTION, PAGE_OPTION
 from armwright.cli.output import console, escape, report, report_page, show_json, show_progress, show_rows
-from armwright.cli.page_names import page_place
+from armwright.cli.page_names import page_file
 from armwright.errors import InfeasibleError
 from armwright.sizing import ActuatorSet, Sizing, size
 from armwright.sizing.result import SIZING_HEADS
@@ -25,57 +25,55 @@ def run_sizing(
 
     Example: armwright size cell.toml
     """
-    asked = read(file)
+    problem = read(file)
     try:
-        with show_progress(f"choosing actuators for {asked['robot'].name}"):
-            found = size(**asked)
+        with show_progress(f"choosing actuators for {problem['robot'].name}"):
+            sizing = size(**problem)
     except InfeasibleError as error:
         if json:
-            show_json(
-                {"feasible": False, "joint": error.joint, "criterion": error.criterion, "used": error.used}
-                | {"message": str(error)}
-            )
+            data = {"joint": error.joint, "criterion": error.criterion, "used": error.used, "message": str(error)}
+            show_json({"feasible": False, **data})
         else:
             report("infeasible", "bold red", str(error))
         return False
-    where = page_place(output, found.robot, "_actuators.html")
-    found.to_html(where.path)
-    path = where.mark()
+    page = page_file(output, sizing.robot, "_actuators.html")
+    sizing.to_html(page.path)
+    path = page.append_mark()
     if json:
-        show_json({"feasible": True, **_as_data(found), "page": path})
+        show_json({"feasible": True, **_as_data(sizing), "page": path})
     else:
-        _show(found)
+        _show(sizing)
         report_page(path, "sets, margins, and the torque of each motor over its speed")
     return True
 
 
-def _show(found: Sizing) -> None:
+def _show(sizing: Sizing) -> None:
     out = console()
-    show_rows([SIZING_HEADS, *found.rows()], f"{escape(found.robot.name)}, {escape(found.catalogue)}")
+    show_rows([SIZING_HEADS, *sizing.rows()], f"{escape(sizing.robot.name)}, {escape(sizing.catalogue)}")
     out.print()
-    show_rows(found.margin_rows(), "Used of each limit")
+    show_rows(sizing.margin_rows(), "Used of each limit")
     out.print()
-    show_rows(found.set_rows(), "The best sets")
+    show_rows(sizing.set_rows(), "The best sets")
     out.print()
-    for line in (found.summary, *found.notes):
+    for line in (sizing.summary, *sizing.notes):
         out.print(escape(line), soft_wrap=True)
 
 
-def _as_data(found: Sizing) -> dict[str, Any]:
+def _as_data(sizing: Sizing) -> dict[str, Any]:
     """Return the content of the tables as numbers."""
     return {
-        "robot": found.robot.name,
-        "catalogue": found.catalogue,
-        "objective": found.objective,
-        "sets": [_set(own) for own in found.sets],
-        "full_product": float(found.full_product),
-        "judged": found.judged,
-        "seconds": found.seconds,
-        "notes": found.notes,
+        "robot": sizing.robot.name,
+        "catalogue": sizing.catalogue,
+        "objective": sizing.objective,
+        "sets": [_set(actuators) for actuators in sizing.sets],
+        "full_product": float(sizing.full_product),
+        "judged": sizing.judged,
+        "seconds": sizing.seconds,
+        "notes": sizing.notes,
     }
 
 
-def _set(own: ActuatorSet) -> dict[str, Any]:
+def _set(actuators: ActuatorSet) -> dict[str, Any]:
     joints = [
         {
             "joint": chosen.joint,
@@ -85,6 +83,6 @@ def _set(own: ActuatorSet) -> dict[str, Any]:
             "binding": chosen.binding,
             "inertia_ratio": chosen.inertia_ratio,
         }
-        for chosen in own.joints
+        for chosen in actuators.joints
     ]
-    return {"cost": own.cost, "mass": own.mass, "price": own.price, "joints": joints}
+    return {"cost": actuators.cost, "mass": actuators.mass, "price": actuators.price, "joints": joints}

@@ -1,4 +1,4 @@
-"""`armwright sweep`: a study is run, gone on with, looked at."""
+"""`armwright sweep`: run or continue a study, and show its results."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def run_sweep(
     study: Annotated[Path, typer.Argument(help="A study file (docs/studies.md), or the folder of its results.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder; STUDY_results by default.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads of this process; all cores by default.", min=1)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes of this machine instead.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes of this machine, in place of threads.", min=1)] = None,
     cluster: Annotated[str | None, typer.Option(help="The address of a Dask cluster, tls://host:8786.")] = None,
-    target: Annotated[str | None, typer.Option(help=f"{', '.join(BACKENDS)}; else as the study says.")] = None,
-    chunk: Annotated[str | None, typer.Option(metavar="K/N", help="Part K of N alone, for arrays of jobs.")] = None,
-    status: Annotated[bool, typer.Option("--status", help="Say how far it is, and do nothing.")] = False,
+    target: Annotated[str | None, typer.Option(help=f"{', '.join(BACKENDS)}; by default that of the study.")] = None,
+    chunk: Annotated[str | None, typer.Option(metavar="K/N", help="Only part K of N, for job arrays.")] = None,
+    status: Annotated[bool, typer.Option("--status", help="Print the progress, and compute nothing.")] = False,
     report: Annotated[
-        bool, typer.Option("--report", help=f"Write {REPORT_NAME} of what there is into the folder.")
+        bool, typer.Option("--report", help=f"Write {REPORT_NAME} of the results so far into the folder.")
     ] = False,
-    row: Annotated[int | None, typer.Option(help="Run one rollout alone, and write its history.", min=0)] = None,
+    row: Annotated[int | None, typer.Option(help="Run only this rollout, and write its history.", min=0)] = None,
     allow_functions: Annotated[
         bool, typer.Option("--allow-functions", help="Run the Python functions that a folder of results names.")
     ] = False,
@@ -58,90 +58,86 @@ def run_sweep(
         _rerun(_study(study, target, allow_functions), row, json)
         return None
     if status or report:
-        _look(folder, report, json)
+        _show_status(folder, report, json)
         return None
     part = _part(chunk)
     try:
-        with _bar(not json) as tell:
-            done = compute_study(_study(study, target, allow_functions), folder, threads, workers, cluster, part, tell)
+        with _progress_bar(not json) as show:
+            progress = compute_study(
+                _study(study, target, allow_functions), folder, threads, workers, cluster, part, show
+            )
     except KeyboardInterrupt:
         note("stopped", "yellow", f"{folder} keeps the chunks that were done; run the same command to continue")
         raise
-    new, found = done.done - done.earlier, study_summary(open_study(folder))
-    useful = (
-        part is not None or found["failed"] < found["rollouts"]
-    )  # the status of a part is unknown here; a run of the part continues
+    new, summary = progress.done - progress.earlier, study_summary(open_study(folder))
+    successful = part is not None or summary["failed"] < summary["rollouts"]  # other parts may still run
     if json:
-        show_json({**found, "computed": new})
-        return useful
-    failed = f", of which {done.failed} failed" if done.failed else ""
-    before = f"{done.earlier} were there, " if done.earlier else ""
+        show_json({**summary, "computed": new})
+        return successful
+    failed = f", of which {progress.failed} failed" if progress.failed else ""
+    before = f"{progress.earlier} existed, " if progress.earlier else ""
     report_page(folder, f"{before}{new} computed{failed}; armwright sweep {folder} --report")
-    return useful
+    return successful
 
 
 def _default_folder(study: Path) -> Path:
     """Return the default folder; refuse a link, which could lead anywhere."""
     folder = study.with_name(f"{study.stem}_results")
     if folder.is_symlink():
-        raise InputError(f"{folder} is a link; expected a folder, so name the one you mean with -o")
+        raise InputError(f"{folder} is a link; expected a folder; name one with -o")
     return folder
 
 
 def _study(path: Path, target: str | None, allow_functions: bool) -> Study:
-    """The study of a file, whose functions its user has named, or that of a folder, which may be a stranger's."""
+    """Return the study of a file, or of a folder of results, which may come from an untrusted source."""
     study = open_study(path, allow_functions).study if path.is_dir() else Study.read(path)
     if path.is_dir() and allow_functions and (named := (study.want or {}).get("functions")):
         note("warning", "yellow", f"{path} names Python functions, which are run: {', '.join(named)} of {study.folder}")
     return study if target is None else replace(study, target=target)
 
 
-def _part(given: str | None) -> tuple[int, int] | None:
-    if given is None:
+def _part(text: str | None) -> tuple[int, int] | None:
+    if text is None:
         return None
-    k, _, of = given.partition("/")
+    k, _, of = text.partition("/")
     if not (k.isdecimal() and of.isdecimal() and 1 <= int(k) <= int(of)):
-        raise InputError(f"--chunk {given}: expected which part of how many, such as --chunk 3/16")
+        raise InputError(f"--chunk {text}: expected K/N, such as --chunk 3/16")
     return int(k), int(of)
 
 
 @contextmanager
-def _bar(shown: bool) -> Iterator[ProgressCallback]:
-    """A progress bar with the rate, the time that is left and how many failed."""
+def _progress_bar(shown: bool) -> Iterator[ProgressCallback]:
+    """Show a progress bar with the rate, the remaining time and the number of failures."""
     from rich import progress as rich  # noqa: PLC0415
 
     text = rich.TextColumn("{task.completed:,.0f} of {task.total:,.0f}, {task.fields[rate]}{task.fields[failed]}")
     out = console(stderr=True)
-    bar = rich.Progress(
-        *(rich.BarColumn(), text, rich.TimeRemainingColumn()),
-        console=out,
-        transient=True,
-        disable=not (shown and out.is_terminal),
-    )
+    columns = (rich.BarColumn(), text, rich.TimeRemainingColumn())
+    bar = rich.Progress(*columns, console=out, transient=True, disable=not (shown and out.is_terminal))
     begin = time.perf_counter()
     with bar:
-        task = bar.add_task("", total=0, rate="making it ready", failed="")
+        task = bar.add_task("", total=0, rate="preparing", failed="")
 
-        def tell(done: StudyProgress) -> None:
-            rate = (done.done - done.earlier) / max(time.perf_counter() - begin, 1e-9)
-            failed = f", {done.failed:,} failed" if done.failed else ""
-            bar.update(task, total=done.total, completed=done.done, rate=f"{rate:,.0f} a second", failed=failed)
+        def show(progress: StudyProgress) -> None:
+            rate = (progress.done - progress.earlier) / max(time.perf_counter() - begin, 1e-9)
+            failed = f", {progress.failed:,} failed" if progress.failed else ""
+            bar.update(task, total=progress.total, completed=progress.done, rate=f"{rate:,.0f} a second", failed=failed)
 
-        yield tell
+        yield show
 
 
-def _look(folder: Path, report: bool, json: bool) -> None:
+def _show_status(folder: Path, report: bool, json: bool) -> None:
     results = open_study(folder)
-    found: dict[str, Any] = study_summary(results)
+    summary: dict[str, Any] = study_summary(results)
     if report:
         with show_progress("reading the results"):
-            found["page"] = write(folder / REPORT_NAME, study_page(results))
+            summary["page"] = write(folder / REPORT_NAME, study_page(results))
     if json:
-        show_json(found)
+        show_json(summary)
         return
     console().print(
-        f"{escape(folder)}: {found['rollouts']:,} of {found['of']:,} rollouts, {found['chunks']} of "
-        f"{found['of_chunks']} chunks; {found['failed']:,} failed",
+        f"{escape(folder)}: {summary['rollouts']:,} of {summary['of']:,} rollouts, {summary['chunks']} of "
+        f"{summary['of_chunks']} chunks; {summary['failed']:,} failed",
         soft_wrap=True,
     )
     if report:
@@ -149,20 +145,20 @@ def _look(folder: Path, report: bool, json: bool) -> None:
 
 
 def _rerun(study: Study, row: int, json: bool) -> None:
-    """One rollout alone: what its row says, and its history in a file."""
-    found = setup_of(study)
-    numbers, history = compute_row(found, row)
+    """Simulate one row; print its results and write its history."""
+    setup = setup_of(study)
+    numbers, history = compute_row(setup, row)
     arrow, parquet = pyarrow_modules()
     path = Path(f"row_{row}.parquet")
-    parquet.write_table(arrow.table(history), whole := arrow.BufferOutputStream())
+    parquet.write_table(arrow.table(history), buffer := arrow.BufferOutputStream())
     try:
-        files.write(path, whole.getvalue().to_pybytes())
+        files.write(path, buffer.getvalue().to_pybytes())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
-    said = {name: x[0] for name, x in numbers.items()}
+    values = {name: x[0] for name, x in numbers.items()}
     if json:
-        show_json({**said, "history": path})
+        show_json({**values, "history": path})
         return
-    rows = [(name, tidy(x, ".8g") if isinstance(x, float) else str(x)) for name, x in said.items() if x is not None]
+    rows = [(name, tidy(x, ".8g") if isinstance(x, float) else str(x)) for name, x in values.items() if x is not None]
     show_rows([("column", "value"), *rows], f"row {row}")
     report_page(path, "t, q, qd, qdd, tau")

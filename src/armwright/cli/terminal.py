@@ -1,4 +1,4 @@
-"""Terminals and pipes that know few characters, as with LC_ALL=C: what they cannot show is written otherwise."""
+"""Replacements of characters that a terminal or pipe cannot encode, as with LC_ALL=C."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ASCII_FORMS = {
     "\u2019": "'",
     "\u2026": "...",
 }
-"""Return replacements of characters that an encoding lacks."""
+"""Replacements of characters that an encoding lacks."""
 
 
 def replace_unencodable() -> None:
-    """Let no character end a command because the terminal cannot show it."""
+    """Replace characters that the terminal cannot encode, instead of raising an error."""
     codecs.register_error("armwright", _substitute)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure") and stream.errors in ("strict", "surrogateescape"):
@@ -28,7 +28,7 @@ def replace_unencodable() -> None:
 
 
 def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Return what is written instead of characters that the terminal lacks; bytes of file names pass unchanged."""
+    """Return the replacement of characters that the terminal lacks; bytes of file names pass unchanged."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -39,6 +39,6 @@ def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _plain(character: str) -> str:
-    """A character in ASCII: its plain form, such as a space for one that does not break, or its number."""
+    """Return a character in ASCII: its plain form, such as a space for a no-break space, or its escape sequence."""
     simple = ASCII_FORMS.get(character) or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
     return simple or character.encode("ascii", "backslashreplace").decode()

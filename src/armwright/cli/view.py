@@ -1,4 +1,4 @@
-"""`armwright view`: a page that shows a robot or runs, for as long as the command runs."""
+"""`armwright view`: serve a page that shows a robot or runs until the command ends."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def run_view(
     robot: Annotated[RobotOptions, f"A packaged robot, {ROBOT_FILES}, or a run (.parquet)."],
     second: Annotated[Path | None, typer.Argument(help="A second run, shown as a ghost.")] = None,
     host: Annotated[
-        str, typer.Option(help="Where to listen; others than this machine can then look and steer.")
+        str, typer.Option(help="The address to listen at; other machines may then view and control it.")
     ] = LOCAL_HOST,
     port: Annotated[int | None, typer.Option(help="The port; a free one by default.")] = None,
     browser: Annotated[bool | None, typer.Option(help="Open it in a browser; by default if there is a screen.")] = None,
-    once: Annotated[bool, typer.Option("--once", help="End when the last page that shows it is closed.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="End when its last page is closed.")] = False,
     json: JSON_OPTION = False,
 ) -> None:
     """Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.
@@ -40,20 +40,20 @@ def run_view(
     viser_package()
     with report_errors():
         first, others = _robot_or_runs(robot, second)
-    apart = [Payload(mass, triple(com), tensor(inertia)) for mass, com, inertia in robot.payloads]
-    made = view(first, *others, host=host, port=port, browser=browser, payloads=apart)
+    payloads = [Payload(mass, triple(com), tensor(inertia)) for mass, com, inertia in robot.payloads]
+    viewer = view(first, *others, host=host, port=port, browser=browser, payloads=payloads)
     try:
-        _print_address(made.url, host, json)
+        _print_address(viewer.url, host, json)
         report_missing_meshes(first.robot if isinstance(first, Run) else first)
-        made.wait(once)
-    except KeyboardInterrupt:  # before it waits
-        made.close()
+        viewer.wait(once)
+    except KeyboardInterrupt:  # Ctrl-C before the wait
+        viewer.close()
 
 
 def _print_address(url: str, host: str, json: bool) -> None:
     """Print the address of the page, and a warning if other machines can reach it."""
     if host not in LOOPBACK_HOSTS:
-        report("warning", "yellow", f"listening at {host}: everybody who can reach this machine can look and steer")
+        report("warning", "yellow", f"listening at {host}: everybody who can reach this machine can view and control")
     if json:
         show_json({"url": url})
     else:
@@ -61,12 +61,12 @@ def _print_address(url: str, host: str, json: bool) -> None:
 
 
 def _robot_or_runs(robot: RobotOptions, second: Path | None) -> tuple[Robot | Run, list[Run]]:
-    """The robot, or one run or two."""
+    """Return a robot, or a run, and the second run if there is one."""
     if Path(robot.name).suffix != RUN_SUFFIX:
         if second is not None:
-            raise InputError(f"{second}: a second file goes with a run; expected two {RUN_SUFFIX} files, or one robot")
+            raise InputError(f"{second}: a second file needs a run; expected two {RUN_SUFFIX} files, or one robot")
         return robot_of(robot, visuals=True), []
-    if given := [option for option in robot.used_options if option != "--package"]:
-        raise InputError(f"{', '.join(given)}: a run has its robot with it; leave these out")
+    if options := [option for option in robot.used_options if option != "--package"]:
+        raise InputError(f"{', '.join(options)}: a run contains its robot; remove these options")
     first, *others = (Run.from_parquet(path, robot.packages) for path in (robot.name, second) if path is not None)
     return first, others
