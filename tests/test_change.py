@@ -118,7 +118,7 @@ def test_a_payload_on_the_command_line() -> None:
         assert "--payload 2.5" in typed("show", "ur5", "--payload", wrong, code=2)
     assert "mass = -1.0 is negative" in typed("show", "ur5", "--payload=-1", code=2)
     assert "check examines the file alone" in typed("check", "ur5", "--payload", "1", code=2)
-    assert "6 is not one" in typed("count", "6", "--payload", "1", code=2)
+    assert "6 is not a file" in typed("count", "6", "--payload", "1", code=2)
 
 
 def test_a_scenario_may_change_the_payload_alone(here: Path) -> None:

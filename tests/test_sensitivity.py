@@ -121,7 +121,7 @@ def test_a_study_finds_what_a_linear_result_depends_on(tmp_path: Path) -> None:
 
 
 def test_indices_of_numbers_that_depend_on_each_other_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"Sobol indices need independent numbers; remove correlations"):
+    with pytest.raises(ModelError, match=r"Sobol indices need independent numbers; remove these"):
         design(8, correlations=[["x1", "x2", 0.3]])
     with pytest.raises(ModelError, match=r"1000000000 base samples of 3 numbers are 5000000000 rollouts"):
         design(10**9)

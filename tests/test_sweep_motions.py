@@ -148,5 +148,5 @@ def test_what_cannot_vary_is_told() -> None:
         setup_of(study({"trajectory.velocity": [-1.0]}, trajectory=TRAPEZE))
     with pytest.raises(ModelError, match=r"trajectory.velocity varies too, for all joints"):
         setup_of(study({**speeds, "trajectory.velocity.1": [1, 2]}, trajectory=TRAPEZE))
-    with pytest.raises(ModelError, match=r"rr has no payload that the tool could move"):
+    with pytest.raises(ModelError, match=r"rr has no payload to move"):
         setup_of(replace(study({"tool.x": [0, 1]}), robot="rr"))

@@ -148,6 +148,12 @@ def closest_name(got: object, names: Iterable[str]) -> str | None:
     return lowered[matches[0]] if matches else None
 
 
+def name_hint(got: object, names: Iterable[str]) -> str:
+    """Return "did you mean 'name'? " with the most similar known name; "" if none is similar."""
+    closest = closest_name(got, names)
+    return f"did you mean {closest!r}? " if closest else ""
+
+
 MAX_LISTED_NAMES = 12
 """The most names that a message lists."""
 

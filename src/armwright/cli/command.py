@@ -162,13 +162,8 @@ Runner: TypeAlias = Callable[..., bool | None]
 """A command as a function; False means exit code 1."""
 
 JSON_OPTION: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-PAGE_OPTION: TypeAlias = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Where to write the page; NAME.html by default.")
-]
-
-REPORT_OPTION: TypeAlias = Annotated[
-    Path | None, typer.Option("--output", "-o", help="A page to write as well, such as report.html.")
-]
+PAGE_OPTION: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", help="The page; by default NAME.html.")]
+REPORT_OPTION: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", help="A page to write as well.")]
 
 NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {ROBOT_FILES}."]
 """The type of a robot parameter of a command."""
@@ -211,9 +206,8 @@ def as_command(runner: Runner) -> Callable[..., None]:
     hints = get_type_hints(runner, include_extras=True)
     robots = [name for name, hint in hints.items() if RobotOptions in get_args(hint)]
     suffixes = dict(zip(robots, OPTION_PANELS, strict=False))
-    parameters = [
-        _parameter(p, hints[p.name], p.name in suffixes) for p in inspect.signature(runner).parameters.values()
-    ]
+    named = inspect.signature(runner).parameters.items()
+    parameters = [_parameter(parameter, hints[name], name in suffixes) for name, parameter in named]
     for suffix in suffixes.values():
         parameters += [_option(name, suffix) for name in ROBOT_OPTIONS]
 
@@ -242,6 +236,5 @@ def _option(name: str, suffix: str) -> inspect.Parameter:
     kind, metavar, text = ROBOT_OPTIONS[name]
     flag = f"--{name}{suffix.replace('_', '-')}"
     option = typer.Option(flag, help=text, metavar=metavar, rich_help_panel=OPTION_PANELS[suffix], show_default=False)
-    return inspect.Parameter(
-        name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
-    )
+    hint: Any = Annotated[kind | None, option]
+    return inspect.Parameter(name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)

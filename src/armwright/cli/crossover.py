@@ -25,9 +25,7 @@ def run_crossing(
     Example: armwright crossing
     """
     if not crossing.LEAST_JOINTS <= joints <= crossing.MOST_JOINTS:
-        raise InputError(
-            f"{joints} joints: expected {crossing.LEAST_JOINTS} to {crossing.MOST_JOINTS} as the longest chain"
-        )
+        raise InputError(f"{joints} joints: expected {crossing.LEAST_JOINTS} to {crossing.MOST_JOINTS}")
     with show_progress("counting and measuring"):
         race = crossing.race(joints, min(joints, crossing.MOST_CUSTOMISED), measure)
     formulas = crossing.formula_rows(race.costs, sorted({6, 12, 24, joints}))

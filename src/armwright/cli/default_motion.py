@@ -122,9 +122,7 @@ def _picking(
     if arm.balls:
         if flags.fastest or flags.most_payload:
             flag = "--fastest" if flags.fastest else "--most-payload"
-            raise InputError(
-                f"{flag}: {arm.name} has no motion to follow: it falls, as q has quaternions; fix its base"
-            )
+            raise InputError(f"{flag}: {arm.name} falls, as its q has quaternions; expected a robot on a fixed base")
         text, note = pick_and_place_scenario(arm, seconds), ""
     elif flags.fastest:
         tables = tomllib.loads(pick_and_place_scenario(arm, 1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -19,23 +19,20 @@ from armwright.export.request import export_request
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
+Names: TypeAlias = list[str] | None
+
+
+def _names_option(text: str) -> Any:
+    return typer.Option(metavar="NAMES", help=text)
+
 
 def run_export(
     robot: NamedRobot,
     to: Annotated[str, typer.Option(help=f"{', '.join(EXPORTS)}.")] = "c",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder; the robot's name by default.")
-    ] = None,
-    functions: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Problems of `armwright formulations`; jacobian@camera is of a frame."),
-    ] = None,
-    vary: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Runtime parameters, such as payload.mass,gravity.")
-    ] = None,
-    wrenches: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="tip_wrench and link_wrenches, as arguments.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder; by default named ROBOT.")] = None,
+    functions: Annotated[Names, _names_option("Problems of armwright formulations; jacobian@camera: a frame.")] = None,
+    vary: Annotated[Names, _names_option("Runtime parameters, such as payload.mass,gravity.")] = None,
+    wrenches: Annotated[Names, _names_option("tip_wrench and link_wrenches, as arguments.")] = None,
     single: Annotated[bool, typer.Option("--float", help="Single precision.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are not of an earlier export.")] = False,
     json: JSON_OPTION = False,
@@ -57,9 +54,8 @@ def run_export(
         written = {name: _as_data(program) for name, program in request.written.items()}
         show_json({"robot": arm.name, "digest": digest(arm), "to": to, "files": paths, "functions": written})
         return
-    show_rows(
-        [("function", "arguments", "result", *OPERATION_HEADS), *(_row(*entry) for entry in request.written.items())]
-    )
+    rows = (_row(*entry) for entry in request.written.items())
+    show_rows([("function", "arguments", "result", *OPERATION_HEADS), *rows])
     report_page(folder, f"{', '.join(path.name for path in paths)}: {format_.about}")
 
 

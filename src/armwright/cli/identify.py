@@ -58,17 +58,14 @@ def run_excitation(
     """
     arm = robot_of(robot)
     if not 0 < every < np.inf or not period / every <= MAX_DATA_ROWS:
-        raise InputError(
-            f"every = {every!r}: expected seconds, above zero, and no more than {MAX_DATA_ROWS:,} rows a period"
-        )
+        raise InputError(f"every = {every!r}: expected seconds above zero, for at most {MAX_DATA_ROWS:,} rows a period")
     max_speeds = np.minimum(velocity, [joint.max_velocity or np.inf for joint in arm.joints])
     with show_progress(f"searching for a motion of {arm.name}"):
         motion = excitation(arm, period=period, velocity=max_speeds, acceleration=acceleration, seed=seed)
     t = np.linspace(motion.start, motion.end, math.ceil(motion.duration / every - 1e-9) + 1)
     q, qd, qdd = motion(t)
-    path = write_csv(
-        page_name(output, f"{arm.name}{payload_suffix(arm)}", "_motion.csv"), {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)}
-    )
+    path = page_name(output, f"{arm.name}{payload_suffix(arm)}", "_motion.csv")
+    write_csv(path, {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)})
     results: dict[str, Any] = {
         "robot": arm.name,
         "seconds": t[-1],

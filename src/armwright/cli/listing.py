@@ -111,10 +111,8 @@ def _as_data(arm: aw.Robot, problems: list[Problem]) -> dict[str, Any]:
     for joint in data["followers"]:
         if joint["mimic"]["loop"]:
             joint["mimic"] = {"loop": joint["mimic"]["loop"]}
-    listed = [
-        {"severity": p.severity, "kind": p.kind, "text": str(p), "accepted": p.accepted_by(arm)} for p in problems
-    ]
-    return {**data, "problems": listed}
+    rows = [{"severity": p.severity, "kind": p.kind, "text": str(p), "accepted": p.accepted_by(arm)} for p in problems]
+    return {**data, "problems": rows}
 
 
 def list_formulations(json: JSON_OPTION = False) -> None:

@@ -73,9 +73,7 @@ def _motion_command(ending: str, reserve: float) -> Callable[[Callable[[MotionRe
 
     def decorate(run: Callable[[MotionRequest], bool]) -> Runner:
         def command(
-            robot: Annotated[
-                RobotOptions, f"A packaged robot, {ROBOT_FILES}; or a scenario that names its robot, or a folder."
-            ],
+            robot: Annotated[RobotOptions, f"A packaged robot, {ROBOT_FILES}; or a scenario, or a folder of these."],
             scenario: options.ScenarioFiles = None,
             output: PAGE_OPTION = None,
             motion: options.Motion = None,
@@ -294,10 +292,8 @@ def _conditions(run: Run, plan: Scenario, request: MotionRequest, most: PayloadR
         yield f"limits            {_limit_share(plan)}{plan.trajectory.within}"
         if plan.trajectory.limiting:
             yield f"held back by      {_active_limits(plan.trajectory)}"
-    kinds = [
-        word for word, name in (("viscous", "viscous"), ("dry", "coulomb")) if any(getattr(j, name) for j in arm.rows)
-    ]
-    if kinds:
+    frictions = {"viscous": any(row.viscous for row in arm.rows), "dry": any(row.coulomb for row in arm.rows)}
+    if kinds := [kind for kind, present in frictions.items() if present]:
         yield f"friction          included as in the robot's file, {' and '.join(kinds)}"
 
 

@@ -61,10 +61,7 @@ Fastest: TypeAlias = Annotated[
     _scenario_option("--fastest", help="The same path as fast as torque and speed allow (docs/time_optimal.md)."),
 ]
 MostPayload: TypeAlias = Annotated[
-    bool,
-    _scenario_option(
-        "--most-payload", help="Find the heaviest payload along the motion, and the joint that limits it."
-    ),
+    bool, _scenario_option("--most-payload", help="Find the heaviest payload along the motion.")
 ]
 PayloadAt: TypeAlias = Annotated[
     str | None,
@@ -77,12 +74,8 @@ PayloadAt: TypeAlias = Annotated[
 Motion: TypeAlias = Annotated[
     Path | None, typer.Option(help="A .csv or .parquet file to move along: t, q1.., if known qd1.., qdd1..")
 ]
-DataFile: TypeAlias = Annotated[
-    Path | None, typer.Option(help="A .csv or .parquet file to write, for `armwright identify`.")
-]
-Noise: TypeAlias = Annotated[
-    float, typer.Option(help="Noise of the torques in --data, as a part of each joint's RMS torque.")
-]
+DataFile: TypeAlias = Annotated[Path | None, typer.Option(help="A .csv or .parquet file for `armwright identify`.")]
+Noise: TypeAlias = Annotated[float, typer.Option(help="Noise in --data, as a part of each joint's RMS torque.")]
 
 
 @dataclass(frozen=True)
@@ -209,13 +202,10 @@ class MotionRequest:
             if not scenarios and self.robot.name in packaged():  # a packaged robot; the folder may be its export
                 return self.scenarios, False
             if not scenarios:
-                robots = [
-                    path for path in sorted([*first.glob("*.*"), *first.glob("*/*.*")]) if path.suffix in ROBOT_SUFFIXES
-                ]
+                inside = sorted([*first.glob("*.*"), *first.glob("*/*.*")])
+                robots = [path for path in inside if path.suffix in ROBOT_SUFFIXES]
                 instead = f"; to run a robot give its file: {robots[0]}" if robots else ""
-                raise InputError(
-                    f"{first}: no scenario in this folder; expected .toml files (docs/simulation.md){instead}"
-                )
+                raise InputError(f"{first}: no scenario in this folder; expected .toml files{instead}")
             return [*scenarios, *self.scenarios], True
         return ([first, *self.scenarios], True) if is_scenario(first) else (self.scenarios, False)
 

@@ -121,9 +121,8 @@ class Screen(Console):
     def _fold(self, table: Table) -> None:
         """Fold words: a column is as wide as its longest word, and columns with longer lines share the spare width."""
         sizes = [self.widths(column) for column in table.columns]
-        widths = [
-            line if c.no_wrap else min(word, MAX_WORD) for c, (word, line) in zip(table.columns, sizes, strict=True)
-        ]
+        columns = zip(table.columns, sizes, strict=True)
+        widths = [line if column.no_wrap else min(word, MAX_WORD) for column, (word, line) in columns]
         table.collapse_padding = sum(widths) + 2 * (len(widths) - 1) > self.width
         spare = max(0, self.width - sum(widths) - self._gap_width(table))
         missing = sorted((line - width, k) for k, ((_, line), width) in enumerate(zip(sizes, widths, strict=True)))

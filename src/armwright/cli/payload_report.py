@@ -86,13 +86,8 @@ class PayloadReport:
         curves.append(Curve("most payload", [t[0], t[-1]], [found.mass] * 2, dashed=True, colour="#64748b"))
         plot = Plot("The most payload that each joint allows", "time, s", "payload, kg", curves)
         rows = [(name, f"{mass:.4g}" if math.isfinite(mass) else "any") for name, mass in self._by_joint()]
-        return figures(
-            f"{found.holder.name}: the most payload",
-            str(found),
-            [plot],
-            [("By joint", [("joint", "most payload, kg"), *rows])],
-            "payload",
-        )
+        table = ("By joint", [("joint", "most payload, kg"), *rows])
+        return figures(f"{found.holder.name}: the most payload", str(found), [plot], [table], "payload")
 
     def _by_joint(self) -> Iterator[tuple[str, float]]:
         names = (joint.name for joint in self.found.holder.joints)

@@ -47,9 +47,7 @@ def time_optimal_scenario(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a scenario with the time-optimal motion along its path, and the remaining changes."""
     if "phase" in data:
-        raise InputError(
-            '--fastest: the scenario has phases; write type = "time_optimal" into each [phase.trajectory] to be fast'
-        )
+        raise InputError('--fastest: the scenario has phases; write type = "time_optimal" into [phase.trajectory]')
     motion, requested = table_in(data, "trajectory"), table_in(changes, "trajectory")
     if not motion:
         raise InputError("--fastest: the scenario has no [trajectory], so there is no path to go along fast; add one")

@@ -38,9 +38,7 @@ def run_sweep(
     target: Annotated[str | None, typer.Option(help=f"{', '.join(BACKENDS)}; by default that of the study.")] = None,
     chunk: Annotated[str | None, typer.Option(metavar="K/N", help="Only part K of N, for job arrays.")] = None,
     status: Annotated[bool, typer.Option("--status", help="Print the progress, and compute nothing.")] = False,
-    report: Annotated[
-        bool, typer.Option("--report", help=f"Write {REPORT_NAME} of the results so far into the folder.")
-    ] = False,
+    report: Annotated[bool, typer.Option("--report", help=f"Write {REPORT_NAME} of the results so far.")] = False,
     row: Annotated[int | None, typer.Option(help="Run only this rollout, and write its history.", min=0)] = None,
     allow_functions: Annotated[
         bool, typer.Option("--allow-functions", help="Run the Python functions that a folder of results names.")
@@ -63,9 +61,8 @@ def run_sweep(
     part = _part(chunk)
     try:
         with _progress_bar(not json) as show:
-            progress = compute_study(
-                _study(study, target, allow_functions), folder, threads, workers, cluster, part, show
-            )
+            source = _study(study, target, allow_functions)
+            progress = compute_study(source, folder, threads, workers, cluster, part, show)
     except KeyboardInterrupt:
         note("stopped", "yellow", f"{folder} keeps the chunks that were done; run the same command to continue")
         raise

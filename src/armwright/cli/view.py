@@ -23,9 +23,7 @@ RUN_SUFFIX = ".parquet"
 def run_view(
     robot: Annotated[RobotOptions, f"A packaged robot, {ROBOT_FILES}, or a run (.parquet)."],
     second: Annotated[Path | None, typer.Argument(help="A second run, shown as a ghost.")] = None,
-    host: Annotated[
-        str, typer.Option(help="The address to listen at; other machines may then view and control it.")
-    ] = LOCAL_HOST,
+    host: Annotated[str, typer.Option(help="The address to listen at; others can then view and control.")] = LOCAL_HOST,
     port: Annotated[int | None, typer.Option(help="The port; a free one by default.")] = None,
     browser: Annotated[bool | None, typer.Option(help="Open it in a browser; by default if there is a screen.")] = None,
     once: Annotated[bool, typer.Option("--once", help="End when its last page is closed.")] = False,

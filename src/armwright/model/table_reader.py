@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.algebra import from_quaternion
 from armwright.arrays import masked
-from armwright.errors import ModelError, closest_name
+from armwright.errors import ModelError, name_hint
 from armwright.model import units
 from armwright.model.transforms import (
     IDENTITY_TRANSFORM,
@@ -41,9 +41,7 @@ class Reader:
         names = list(known)
         for key in self.data:
             if key not in names:
-                near = closest_name(key, names)
-                guess = f"did you mean {near!r}? " if near else ""
-                self.fail(key, f"unknown key {key!r}; {guess}{hint}Known keys: {', '.join(names)}")
+                self.fail(key, f"unknown key {key!r}; {name_hint(key, names)}{hint}Known keys: {', '.join(names)}")
 
     def need(self, key: str, hint: str = "") -> Any:
         if key not in self.data:

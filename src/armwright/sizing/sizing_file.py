@@ -95,7 +95,7 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
         "robot": robot,
         "motions": _motions(parts, robot, folder),
         "payloads": _payloads(top),
-        "catalogue": read_catalogue(_catalogue_path(folder, top.text("catalogue", "typical"))),
+        "catalogue": read_catalogue(catalogue_path(folder, top.text("catalogue", "typical"))),
         "objective": top.text("objective", "mass"),
         "mounts_at": _mounts(top),
         "without_drives": _drives(top),
@@ -116,7 +116,7 @@ def _motions(parts: Sequence[Reader], robot: Robot, folder: Path) -> dict[str, T
     return named
 
 
-def _catalogue_path(folder: Path, name: str) -> str | Path:
+def catalogue_path(folder: Path, name: str) -> str | Path:
     """Return the path of a catalogue file in the folder of the sizing file; else the name."""
     path = folder / name
     return path if Path(name).suffix and path.exists() else name

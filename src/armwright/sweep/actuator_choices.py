@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +26,11 @@ from armwright.actuators.actuator import PART_TYPES
 from armwright.actuators.assignment import mounts
 from armwright.actuators.catalogue import part_of_row, table_of
 from armwright.algebra import Array
-from armwright.errors import ArmwrightError, closest_name
+from armwright.errors import ArmwrightError, name_hint
 from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.sizing import Actuator, Catalogue, catalogue, fitted
+from armwright.sizing.sizing_file import catalogue_path
 from armwright.sweep.study import Study
 
 ACTUATOR_PREFIX = "actuators."
@@ -75,9 +75,9 @@ class ActuatorChoices:
         if not self.choices:
             return self.bare
         chosen = {joint: choices[indices.get(joint, 0)] for joint, choices in self.choices.items()}
-        at = {joint: choice.mount for joint, choice in chosen.items() if choice.mount is not None}
+        mounting = {joint: choice.mount for joint, choice in chosen.items() if choice.mount is not None}
         actuators = {joint: choice.actuator for joint, choice in chosen.items()}
-        return fitted(self.bare, actuators, at, masses=not self.in_links)
+        return fitted(self.bare, actuators, mounting, masses=not self.in_links)
 
     @property
     def varied_names(self) -> tuple[str, ...]:
@@ -109,34 +109,33 @@ class ActuatorChoices:
         """Return `vary` of `simulate_batch` for the choices of each rollout, counted from 1."""
         prefixed = {name: x.astype(int) - 1 for name, x in values.items() if name in self.varied_names}
         chosen = {name.removeprefix(ACTUATOR_PREFIX): indices for name, indices in prefixed.items()}
-        found: dict[str, Array] = {}
+        parameters: dict[str, Array] = {}
         for link in sorted({link for joint in chosen for link in self._carrying_links[joint]}):
             joints = [joint for joint in chosen if link in self._carrying_links[joint]]
-            sets, set_of_row = np.unique(
-                np.column_stack([chosen[joint] for joint in joints]), axis=0, return_inverse=True
-            )
-            robots = [self.with_choices(dict(zip(joints, indices, strict=True))) for indices in sets.tolist()]
+            indices_of_rows = np.column_stack([chosen[joint] for joint in joints])
+            combinations, combination_of_row = np.unique(indices_of_rows, axis=0, return_inverse=True)
+            robots = [self.with_choices(dict(zip(joints, indices, strict=True))) for indices in combinations.tolist()]
             for key, numbers in _bodies(robots, link).items():
-                found[f"{self.bare.links[link].name}.{key}"] = numbers[set_of_row.ravel()]
+                parameters[f"{self.bare.links[link].name}.{key}"] = numbers[combination_of_row.ravel()]
         for joint, indices in chosen.items():
             robots = [self.with_choices({joint: k}) for k in range(len(self.choices[joint]))]
             rows = [next(row for row in robot.joints if row.name == joint) for robot in robots]
             for key in ("armature", "viscous", "coulomb"):
-                found[f"{joint}.{key}"] = np.array([float(getattr(row, key)) for row in rows])[indices]
-        return found
+                parameters[f"{joint}.{key}"] = np.array([float(getattr(row, key)) for row in rows])[indices]
+        return parameters
 
     @cached_property
     def _carrying_links(self) -> dict[str, tuple[int, ...]]:
         """The links, except the base, that carry a choice of each joint."""
-        names, found = [joint.name for joint in self.bare.joints], {}
+        names, carrying = [joint.name for joint in self.bare.joints], {}
         for joint, choices in self.choices.items():
-            at = {mounts(self.bare, {joint: c.mount} if c.mount else None)[names.index(joint)].link for c in choices}
-            found[joint] = () if self.in_links else tuple(sorted(at - {-1}))
-        return found
+            links = {mounts(self.bare, {joint: c.mount} if c.mount else None)[names.index(joint)].link for c in choices}
+            carrying[joint] = () if self.in_links else tuple(sorted(links - {-1}))
+        return carrying
 
 
 def _bodies(robots: Sequence[Robot], link: int) -> dict[str, Array]:
-    """Return mass, centre of mass and inertia of a link in each of some robots."""
+    """Return mass, centre of mass and inertia of a link in each robot."""
     mechanisms = [robot.without_payload().mechanism() for robot in robots]
     bodies = [mechanism.bodies[mechanism.solid[link]] for mechanism in mechanisms]
     return {
@@ -154,39 +153,34 @@ def actuator_choices_of(study: Study, robot: Robot) -> ActuatorChoices:
     names = [joint.name for joint in robot.joints]
     for key in part.data:
         if key not in (*names, *GENERAL_KEYS):
-            suggestion = closest_name(key, names)
-            guess = f"did you mean {suggestion!r}? " if suggestion else ""
-            part.fail(key, f"{robot.name} has no joint {key!r}; {guess}Known: {', '.join((*GENERAL_KEYS, *names))}")
+            known = f"Known: {', '.join((*GENERAL_KEYS, *names))}"
+            part.fail(key, f"{robot.name} has no joint {key!r}; {name_hint(key, names)}{known}")
     choices = {}
     try:
-        catalogued = catalogue.read(_catalogue_path(study.folder, part.text("catalogue", "typical")))
+        catalogued = catalogue.read(catalogue_path(study.folder, part.text("catalogue", "typical")))
         for joint, value in part.data.items():
             if joint not in GENERAL_KEYS:
                 choices[joint] = _choices(part, joint, value, catalogued)
-        found = ActuatorChoices(robot, choices, part.flag("in_links"))
-        _ = found.robot, found.varied_names and found._carrying_links
+        result = ActuatorChoices(robot, choices, part.flag("in_links"))
+        _ = result.robot, result.varied_names and result._carrying_links
     except ArmwrightError as error:
         if str(error).startswith(study.file):
             raise
         part.fail(None, str(error))
-    return found
-
-
-def _catalogue_path(folder: Path, name: str) -> str | Path:
-    return folder / name if Path(name).suffix else name
+    return result
 
 
 def _choices(part: Reader, joint: str, value: Any, catalogued: Catalogue) -> tuple[ActuatorChoice, ...]:
     entries = value if isinstance(value, (list, tuple)) else [value]
     if not entries or not all(isinstance(entry, Mapping) for entry in entries):
         part.fail(joint, f'{joint} = {value!r}: expected {{motor = "...", gearbox = "..."}}, or a list of such')
-    found = []
+    actuators = []
     for entry in entries:
         reader = Reader(entry, lambda _key: part.where(joint))
         reader.check_keys((*DRIVE_PARTS, "mount"))
         parts = {key: _part(reader, key, catalogued) for key in DRIVE_PARTS if key == "brake" or reader.need(key)}
-        found.append(ActuatorChoice(Actuator(**parts), _mount(reader) if "mount" in entry else None))
-    return tuple(found)
+        actuators.append(ActuatorChoice(Actuator(**parts), _mount(reader) if "mount" in entry else None))
+    return tuple(actuators)
 
 
 def _mount(reader: Reader) -> tuple[str, tuple[float, ...]]:
@@ -198,19 +192,17 @@ def _mount(reader: Reader) -> tuple[str, tuple[float, ...]]:
 
 
 def _part(reader: Reader, key: str, catalogued: Catalogue) -> Any:
-    """Return a part, named in the catalogue or given as a table."""
+    """Return a part: by name from the catalogue, or from a table."""
     value = reader.data.get(key)
     if value is None:
         return None
     if isinstance(value, Mapping):
-        return part_of_row(
-            PART_TYPES[key], Reader(value, lambda name: f"{reader.where(None)}, {key}{f' {name}' if name else ''}")
-        )
+        where = f"{reader.where(None)}, {key}"
+        return part_of_row(PART_TYPES[key], Reader(value, lambda name: f"{where} {name or ''}".rstrip()))
     known = {part.name: part for part in catalogued.parts[key]}
     if value not in known:
-        suggestion = closest_name(value, known) if isinstance(value, str) else None
-        guess = f"did you mean {suggestion!r}?" if suggestion else "expected one of its names, or a table of numbers"
-        reader.fail(None, f"the catalogue {catalogued.name} has no {key} {value!r}; {guess}")
+        hint = name_hint(value, known).strip() or "expected one of its names, or a table of numbers"
+        reader.fail(None, f"the catalogue {catalogued.name} has no {key} {value!r}; {hint}")
     return known[value]
 
 

@@ -78,23 +78,23 @@ def compute_row(setup: StudySetup, row: int) -> tuple[dict[str, Any], dict[str, 
 def result_columns(
     setup: StudySetup, rows: Array, values: Mapping[str, Array], complete: bool = False
 ) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the columns of results and those of histories of some rows; `complete` keeps all histories."""
+    """Return the columns of the results and of the histories of rows; `complete` keeps all histories."""
     columns: dict[str, Any] = {"row": rows, **values}
     columns |= {"ok": np.ones(len(rows), bool), "reason": np.full(len(rows), None, object)}
     numbers: dict[str, Array] = {}
     records: list[dict[str, Array]] = []
     names = HISTORY_NAMES if complete else setup.histories
     for indices in _groups_of_equal_duration(values):
-        some = {name: x[indices] for name, x in values.items()}
-        rollouts = setup.simulate(some, rows[indices], records=complete)
-        for name, column in _number_columns(setup, rollouts, rows[indices], some, columns):
+        subset = {name: x[indices] for name, x in values.items()}
+        rollouts = setup.simulate(subset, rows[indices], records=complete)
+        for name, column in _number_columns(setup, rollouts, rows[indices], subset, columns):
             numbers.setdefault(name, np.full(len(rows), np.nan))[indices] = column
         columns["ok"][indices] &= rollouts.run.finished
         for i, reason in _failure_reasons(rollouts):
             columns["reason"][indices[i]] = reason
-        kept = np.arange(len(indices)) if complete else np.flatnonzero(rows[indices] % setup.histories_every == 0)
+        recorded = np.arange(len(indices)) if complete else np.flatnonzero(rows[indices] % setup.histories_every == 0)
         if names:
-            records.append(_record_columns(rollouts, rows[indices], kept, names))
+            records.append(_record_columns(rollouts, rows[indices], recorded, names))
     histories = {name: np.concatenate([part[name] for part in records]) for name in records[0]} if records else {}
     if len(records) > 1:
         order = np.argsort(histories["row"], kind="stable")
@@ -119,9 +119,9 @@ def _number_columns(
     for name in setup.measures:
         measure = STUDY_MEASURES[name]
         with np.errstate(all="ignore"):
-            found = measure.of(rollouts)
-        for k in range(found.shape[1]):
-            yield f"{name}{k + 1}" if measure.per_joint else name, np.where(finished, found[:, k], np.nan)
+            measured = measure.of(rollouts)
+        for k in range(measured.shape[1]):
+            yield f"{name}{k + 1}" if measure.per_joint else name, np.where(finished, measured[:, k], np.nan)
     if not setup.functions:
         return
     results = {name: np.full(len(rows), np.nan) for names in setup.function_columns for name in names}
@@ -159,7 +159,7 @@ def _record_columns(rollouts: MeasuredRollouts, rows: Array, kept: Array, names:
 
 
 def pyarrow_modules() -> tuple[Any, Any]:
-    """Import pyarrow and pyarrow.parquet; an InputError tells what to install."""
+    """Import pyarrow and pyarrow.parquet; an InputError says what to install."""
     try:
         import pyarrow  # noqa: PLC0415
         import pyarrow.parquet  # noqa: PLC0415
@@ -171,5 +171,5 @@ def pyarrow_modules() -> tuple[Any, Any]:
 def _parquet_bytes(table: Any) -> bytes:
     arrow, parquet = pyarrow_modules()
     parquet.write_table(table, stream := arrow.BufferOutputStream(), compression="zstd", use_dictionary=False)
-    data: bytes = stream.getvalue().to_pybytes()
-    return data
+    content: bytes = stream.getvalue().to_pybytes()
+    return content

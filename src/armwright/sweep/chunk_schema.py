@@ -29,7 +29,9 @@ MAX_FOOTER_BYTES = 64 << 20
 EXTRA_FILE_BYTES = 1 << 20
 """Allowance for indices that other versions of pyarrow may write besides the data."""
 
-TEXT_COLUMNS, FLAG_COLUMNS, ROW_COLUMNS = ("reason",), ("ok",), ("row",)
+COLUMN_TYPES = {"row": "int64", "ok": "bool", "reason": "string"}
+"""The types of columns; those of all others are double."""
+
 PARQUET_TYPES = {"int64": "INT64", "bool": "BOOLEAN", "string": "BYTE_ARRAY", "double": "DOUBLE"}
 
 
@@ -42,13 +44,10 @@ def columns_of(setup: StudySetup) -> tuple[str, ...]:
 
 def _measured_columns(names: Iterable[str], measures: Iterable[str], robot: Robot) -> tuple[str, ...]:
     """Return the columns of what varies and what is measured."""
-    numbers = [
-        column
-        for name in dict.fromkeys(measures)
-        for column in (
-            _joint_columns(name, robot) if name not in STUDY_MEASURES or STUDY_MEASURES[name].per_joint else [name]
-        )
-    ]
+    numbers = list[str]()
+    for name in dict.fromkeys(measures):
+        per_joint = name not in STUDY_MEASURES or STUDY_MEASURES[name].per_joint
+        numbers += _joint_columns(name, robot) if per_joint else [name]
     return ("row", *names, "ok", "reason", "reached", *numbers)
 
 
@@ -84,10 +83,10 @@ class ExpectedFiles:
             size = file.seek(-8, os.SEEK_END) + 8
             if int.from_bytes(file.read(4), "little") > MAX_FOOTER_BYTES:
                 return False
-            found = pyarrow_modules()[1].ParquetFile(file)
+            parquet = pyarrow_modules()[1].ParquetFile(file)
             return (
-                self._has_columns(histories, _checked_columns(found))
-                and size <= _data_bytes(found.metadata) + EXTRA_FILE_BYTES
+                self._has_columns(histories, _checked_columns(parquet))
+                and size <= _data_bytes(parquet.metadata) + EXTRA_FILE_BYTES
             )
         except Exception:  # a damaged or forged file may raise anything
             return False
@@ -108,11 +107,9 @@ class ExpectedFiles:
         if histories in self.columns:
             return names == self.columns[histories]
         measured = _measured_columns(self.manifest.names, self.manifest.measures, self.manifest.model)
-        functions = [name.partition(":")[2] for name in self.manifest.functions]
-        of_functions = [name.partition(".")[0] for name in names[len(measured) :]]
-        return names[: len(measured)] == measured and set(of_functions) == {
-            name.partition(".")[0] for name in functions
-        }
+        functions = {name.partition(":")[2].partition(".")[0] for name in self.manifest.functions}
+        of_functions = {name.partition(".")[0] for name in names[len(measured) :]}
+        return names[: len(measured)] == measured and of_functions == functions
 
     def _has_rows(self, histories: bool, number: int, file: Any) -> bool:
         first, count = self.manifest.rows_of(number)
@@ -134,7 +131,7 @@ def _data_bytes(stored: Any) -> int:
 
 def _rows(file: Any) -> Array:
     """Return the row numbers of a file; a ValueError if a row number or ok is missing."""
-    table = file.read(columns=[name for name in (*ROW_COLUMNS, *FLAG_COLUMNS) if name in file.schema_arrow.names])
+    table = file.read(columns=[name for name in ("row", "ok") if name in file.schema_arrow.names])
     if any(column.null_count for column in table.columns):
         raise ValueError("a row number or ok is missing")
     found: Array = table.column("row").to_numpy()
@@ -147,16 +144,7 @@ def _checked_columns(file: Any) -> tuple[str, ...]:
     if len(set(names)) < len(names) or len(stored) != len(names):
         raise ValueError("nested columns, or two columns of one name")
     for k, name in enumerate(names):
-        kind = (
-            "int64"
-            if name in ROW_COLUMNS
-            else "bool"
-            if name in FLAG_COLUMNS
-            else "string"
-            if name in TEXT_COLUMNS
-            else "double"
-        )
-        column = stored.column(k)
+        kind, column = COLUMN_TYPES.get(name, "double"), stored.column(k)
         if (str(kinds[k]), column.path, column.physical_type) != (kind, name, PARQUET_TYPES[kind]):
             raise ValueError(f"{name} is not a {kind}")
     return names

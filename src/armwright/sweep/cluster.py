@@ -30,12 +30,8 @@ def chunks_by_cluster(study: Study, digest: str, numbers: Sequence[int], address
         import distributed  # noqa: PLC0415
     except ImportError:
         raise InputError("a cluster needs Dask: pip install 'armwright[sweep]'") from None
-    connection_errors = (
-        distributed.CancelledError,
-        distributed.comm.CommClosedError,
-        distributed.KilledWorker,
-        OSError,
-    )
+    closed, killed = distributed.comm.CommClosedError, distributed.KilledWorker
+    connection_errors = (distributed.CancelledError, closed, killed, OSError)
 
     def wait(running: set[Any]) -> set[Any]:
         with suppress(distributed.CancelledError):  # their results raise the same error
@@ -54,9 +50,8 @@ def chunks_by_cluster(study: Study, digest: str, numbers: Sequence[int], address
             )
         except connection_errors as error:
             why = f"{type(error).__name__}: {error}".partition("\n")[0]
-            raise InputError(
-                f"lost the connection to the cluster ({why}); completed chunks are kept, so run the same command again"
-            ) from None
+            hint = "completed chunks are kept, so run the same command again"
+            raise InputError(f"lost the connection to the cluster ({why}); {hint}") from None
 
 
 def warn_if_insecure(address: str) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.errors import closest_name
+from armwright.errors import closest_name, name_hint
 from armwright.model.table_reader import Reader
 from armwright.sweep.distributions import DISTRIBUTIONS, Quantile, quantile_function
 from armwright.sweep.study import Study
@@ -65,8 +65,8 @@ class Design:
         if self.mixing is not None:
             z = _normal().ppf(u)
             u = _normal().cdf(sum(z[:, k, None] * self.mixing[:, k] for k in range(len(self.names))))
-        found = zip(self.names, self.quantiles, np.ascontiguousarray(u.T), strict=True)
-        return {name: quantile(column) for name, quantile, column in found}
+        columns = zip(self.names, self.quantiles, np.ascontiguousarray(u.T), strict=True)
+        return {name: quantile(column) for name, quantile, column in columns}
 
     def _uniform(self, first: int, count: int) -> Array:
         """Return numbers strictly between 0 and 1, (count, names)."""
@@ -96,9 +96,8 @@ def design_of(study: Study) -> Design:
     listed = all(isinstance(source, np.ndarray) for source in sources.values())
     method = part.text("method", "grid" if listed else "random")
     if method not in DESIGN_METHODS:
-        near = closest_name(method, DESIGN_METHODS)
-        guess = f"did you mean {near!r}? " if near else ""
-        part.fail("method", f"unknown method {method!r}; {guess}Known: {', '.join(DESIGN_METHODS)}")
+        hint = name_hint(method, DESIGN_METHODS)
+        part.fail("method", f"unknown method {method!r}; {hint}Known: {', '.join(DESIGN_METHODS)}")
     seed = _whole_number(part, "seed", 0, 0, 2**63 - 1)
     if method in LISTED_METHODS:
         return _listed_design(vary, part, method, seed, sources)
@@ -106,16 +105,14 @@ def design_of(study: Study) -> Design:
     if method == INDICES:
         rows = _index_rows(part, rows, len(sources))
     if method == "latin_hypercube" and rows * len(sources) > MAX_LISTED_NUMBERS:
-        part.fail("count", f"a Latin hypercube of {rows} rows is too large to be made whole; take sobol or random")
-    quantiles = tuple(
-        _equal_choice(source) if isinstance(source, np.ndarray) else source for source in sources.values()
-    )
+        part.fail("count", f"a Latin hypercube of {rows} rows is too large; choose sobol or random")
+    quantiles = tuple(_equal_choice(x) if isinstance(x, np.ndarray) else x for x in sources.values())
     return Design(tuple(sources), method, rows, seed, (), quantiles, _mixing(part, tuple(sources)))
 
 
 def entries_of(part: Reader) -> dict[str, Any]:
     """Return the entries of [vary] by full name; payload.mass without quotes is a table in TOML."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     distribution_keys = (*DISTRIBUTIONS, "from", "count", "scipy")
 
     def collect(prefix: str, value: Any) -> None:
@@ -123,11 +120,11 @@ def entries_of(part: Reader) -> dict[str, Any]:
             for key, inner in value.items():
                 collect(f"{prefix}.{key}", inner)
         else:
-            found[prefix] = value
+            entries[prefix] = value
 
     for key, value in part.data.items():
         collect(str(key), value)
-    return found
+    return entries
 
 
 def _sources(vary: Reader, entries: Mapping[str, Any]) -> dict[str, Array | Quantile]:
@@ -138,10 +135,7 @@ def _sources(vary: Reader, entries: Mapping[str, Any]) -> dict[str, Array | Quan
         sources[name] = source = _entry(vary, name, value)
         left -= len(source) if isinstance(source, np.ndarray) else 0
         if left < 0:
-            vary.fail(
-                name,
-                f"with it the study lists more than {MAX_LISTED_NUMBERS} numbers; expected fewer, or a distribution",
-            )
+            vary.fail(name, f"the study lists more than {MAX_LISTED_NUMBERS} numbers; expected a distribution")
     return sources
 
 
@@ -182,7 +176,7 @@ def _listed_design(
 ) -> Design:
     for name, source in sources.items():
         if not isinstance(source, np.ndarray):
-            vary.fail(name, f"a {method} has no distributions; list its numbers, or take another method in [design]")
+            vary.fail(name, f"a {method} has no distributions; list its numbers, or choose another method in [design]")
     for key in ("count", "correlations"):
         if key in part.data:
             part.fail(key, f"a {method} has all listed numbers in their order; remove {key}")
@@ -190,9 +184,7 @@ def _listed_design(
     lengths = [len(numbers) for numbers in listed]
     if method == "list" and len(set(lengths)) > 1:
         lengths_by_name = ", ".join(f"{name} has {count}" for name, count in zip(sources, lengths, strict=True))
-        vary.fail(
-            None, f'{lengths_by_name}; expected lists of equal length, as method = "list" takes one number from each'
-        )
+        vary.fail(None, f'{lengths_by_name}; expected lists of equal length for method = "list"')
     rows = lengths[0] if method == "list" else math.prod(lengths)
     if rows > MAX_ROWS:
         vary.fail(None, f"the grid has {rows} points; expected at most {MAX_ROWS}")
@@ -202,11 +194,7 @@ def _listed_design(
 def _index_rows(part: Reader, base: int, d: int) -> int:
     """Return the number of rows of a design for Sobol indices, which need independent numbers."""
     if part.data.get("correlations"):
-        part.fail(
-            "correlations",
-            "Sobol indices need independent numbers; remove correlations, or take another method, for which the report "
-            "has rank correlations",
-        )
+        part.fail("correlations", "Sobol indices need independent numbers; remove these, or choose another method")
     if (rows := base * (d + 2)) > MAX_ROWS:
         part.fail("count", f"{base} base samples of {d} numbers are {rows} rollouts; expected at most {MAX_ROWS}")
     return rows
@@ -234,9 +222,7 @@ def _mixing(part: Reader, names: tuple[str, ...]) -> Array | None:
     if not pairs:
         return None
     if np.linalg.eigvalsh(matrix)[0] < 1e-10:
-        part.fail(
-            "correlations", "the matrix of these correlations is not positive definite; make some of them smaller"
-        )
+        part.fail("correlations", "their matrix is not positive definite; make some of them smaller")
     return np.linalg.cholesky(matrix)
 
 

@@ -26,7 +26,7 @@ DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     "weibull": ("shape", "scale"),
     "exponential": ("scale",),
 }
-"""The numbers of each, in the order in which a study lists them; {scipy = "name", ...} takes others of scipy.stats."""
+"""The parameters of each distribution, in the order of a study; {scipy = "name", ...} selects one of scipy.stats."""
 
 POSITIVE_NUMBERS = ("deviation", "median", "deviation of the logarithm", "a", "b", "shape", "scale")
 
@@ -39,12 +39,9 @@ def quantile_function(reader: Reader) -> Quantile:
     (kind,) = reader.data if "scipy" not in reader.data else ("scipy",)
     distribution = _scipy_distribution(reader) if kind == "scipy" else _listed_distribution(reader, kind)
     with np.errstate(all="ignore"):
-        ends = np.asarray(distribution.ppf([0.25, 0.5, 0.75]), float)
-    if not np.isfinite(ends).all():
-        reader.fail(
-            kind,
-            f"the distribution {reader.data[kind]!r} has no finite quartiles; check order and signs of its numbers",
-        )
+        quartiles = np.asarray(distribution.ppf([0.25, 0.5, 0.75]), float)
+    if not np.isfinite(quartiles).all():
+        reader.fail(kind, f"{reader.data[kind]!r} has no finite quartiles; check order and signs of its numbers")
     return _QuantileFunction(distribution)
 
 

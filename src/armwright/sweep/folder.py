@@ -60,9 +60,9 @@ class Folder:
     @classmethod
     def open(cls, path: str | Path) -> Folder:
         """Return a folder that has a study; an InputError if it has none."""
-        found = cls.at(path)
-        _ = found.manifest
-        return found
+        folder = cls.at(path)
+        _ = folder.manifest
+        return folder
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -105,12 +105,10 @@ class Folder:
             self._check_same_rows(setup)
             return
         differences = list(_differences(self.manifest.identity, setup.identity))
-        causes = [line for line in differences if not line.startswith("numbers:")]  # these follow from the others
+        causes = [line for line in differences if not line.startswith("numbers:")]  # which follow from other keys
         differences = causes or differences
-        more = (
-            [f"and {len(differences) - MAX_SHOWN_DIFFERENCES} more"] if len(differences) > MAX_SHOWN_DIFFERENCES else []
-        )
-        lines = "\n  ".join([*differences[:MAX_SHOWN_DIFFERENCES], *more])
+        more = len(differences) - MAX_SHOWN_DIFFERENCES
+        lines = "\n  ".join([*differences[:MAX_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])])
         raise InputError(
             f"{self.path} has the results of another study:\n  {lines}\nexpected the same; "
             "choose a new folder with -o, or undo the change"
@@ -133,16 +131,15 @@ class Folder:
             if here.mode(part) is None:
                 yield None
                 return
-            with here.inside(part) as found:
-                yield found
+            with here.inside(part) as subfolder:
+                yield subfolder
 
     def _files(self, part: str) -> list[tuple[int, str, str]]:
         """Return all files named as chunks: number, checksum in the name, and name."""
         with self._subfolder(part) as there:
-            found = (
-                [(name, entry) for entry in there.names() if (name := _CHUNK_NAME.fullmatch(entry))] if there else []
-            )
-        return [(int(name[1]), name[2], entry) for name, entry in found]
+            names = there.names() if there else ()
+        matches = filter(None, map(_CHUNK_NAME.fullmatch, names))
+        return [(int(match[1]), match[2], match[0]) for match in matches]
 
     def complete_chunks(
         self, numbers: Collection[int], repair: bool = False, columns: tuple[str, ...] | None = None
@@ -184,19 +181,17 @@ class Folder:
                     data = file.read(MAX_CHUNK_FILE_BYTES)
             except OSError:
                 return False
-        return self._checksum(part, number, data) == checksum and expected.is_valid(
-            part == HISTORIES_FOLDER, number, data
-        )
+        same = self._checksum(part, number, data) == checksum
+        return same and expected.is_valid(part == HISTORIES_FOLDER, number, data)
 
     def remove_partial_files(self) -> None:
         """Remove files that a killed process left half written; the folder must be locked."""
         for part in (ROWS_FOLDER, HISTORIES_FOLDER):
             with self._subfolder(part) as there:
-                left = (
-                    [name for name in there.names() if name.startswith(".") and name.endswith(".part")] if there else []
-                )
-            for name in left:
-                self._remove(part, name)
+                names = there.names() if there else ()
+            for name in names:
+                if name.startswith(".") and name.endswith(".part"):
+                    self._remove(part, name)
 
     @property
     def _parts(self) -> tuple[str, ...]:
@@ -215,7 +210,7 @@ class Folder:
             name = f"{chunk.number:06d}-{self._checksum(part, chunk.number, data)}.parquet"
             with _write_errors(self.path / part / name), self._subfolder(part) as there:
                 if there is None:
-                    raise FileNotFoundError(2, f"{self.path / part} is gone")
+                    raise FileNotFoundError(2, f"{self.path / part} does not exist any more")
                 there.write(name, data)
 
     def _checksum(self, part: str, number: int, data: bytes) -> str:
@@ -285,7 +280,7 @@ def _write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        path = Path(error.filename) if isinstance(error, NotADirectoryError) else path  # a part of it
+        path = Path(error.filename) if isinstance(error, NotADirectoryError) else path  # its parent is not a folder
         raise InputError(
             f"cannot write {path}: {error.strerror or error}; completed chunks are kept, so fix that and run the "
             "same command again"

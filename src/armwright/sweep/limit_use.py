@@ -136,14 +136,14 @@ def _continuous_use(results: Results, joint: JointModel) -> str:
 def _limits(results: Results, joint: JointModel, rows: Array) -> Array:
     """Return largest speed, peak torque and continuous torque of each row, (rows, 3), for its choice of an actuator."""
     choices: Sequence[Actuator] = [choice.actuator for choice in results.actuators.choices.get(joint.name, ())]
-    steady = [corners[0][1] if (corners := continuous_curve(drive)) else np.inf for drive in choices]
+    continuous = [corners[0][1] if (corners := continuous_curve(actuator)) else np.inf for actuator in choices]
     if len(choices) < 2 or f"{ACTUATOR_PREFIX}{joint.name}" not in results.varied:
-        limits_of_joint = [np.inf if x is None else x for x in (joint.max_velocity, joint.max_torque, *steady[:1])]
+        limits_of_joint = [np.inf if x is None else x for x in (joint.max_velocity, joint.max_torque, *continuous[:1])]
         return np.tile(limits_of_joint, (len(rows), 1))
     data = results.columns(("row", f"{ACTUATOR_PREFIX}{joint.name}"))
     order = np.argsort(data["row"])
     at = order[np.searchsorted(data["row"], rows, sorter=order)]
-    picked = data[f"{ACTUATOR_PREFIX}{joint.name}"][at].astype(int) - 1
-    known = zip(choices, steady, strict=True)
-    limits: Array = np.array([(drive.max_velocity, drive.max_torque, torque) for drive, torque in known])[picked]
+    chosen = data[f"{ACTUATOR_PREFIX}{joint.name}"][at].astype(int) - 1
+    known = [(x.max_velocity, x.max_torque, torque) for x, torque in zip(choices, continuous, strict=True)]
+    limits: Array = np.array(known)[chosen]
     return limits

@@ -7,7 +7,7 @@ identity, the identity has the study and the robot, and the number of chunks fol
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -225,15 +225,14 @@ def _check_study(study: Mapping[str, Any]) -> None:
 
 def _check_texts(data: Any) -> None:
     """Raise a ValueError for texts that are not valid Unicode, and for lists and tables nested too deeply."""
-    left: list[tuple[Any, int]] = [(data, 0)]
-    check: Callable[[str], object] = str.encode
-    while left:
-        value, depth = left.pop()
+    stack: list[tuple[Any, int]] = [(data, 0)]
+    while stack:
+        value, depth = stack.pop()
         if depth > MAX_NESTING:
             raise ValueError("it is nested too deeply")
         if isinstance(value, str):
-            check(value)
+            value.encode()
         elif isinstance(value, dict):
-            left += ((entry, depth + 1) for pair in value.items() for entry in pair)
+            stack += ((entry, depth + 1) for pair in value.items() for entry in pair)
         elif isinstance(value, (list, tuple)):
-            left += ((entry, depth + 1) for entry in value)
+            stack += ((entry, depth + 1) for entry in value)

@@ -35,13 +35,13 @@ def names_of(study: Study, robot: Robot) -> list[str]:
     motion = study.trajectory or {}
     if not isinstance(motion, Mapping) or motion.get("type") not in MOTION_TYPES or "target" in (study.torque or {}):
         return []
-    kind, found = MOTION_TYPES[motion["type"]], []
+    kind, names = MOTION_TYPES[motion["type"]], []
     for key in kind.required if kind.varies else ():
         if key in PER_JOINT_PARAMETERS:
-            found += [f"{MOTION_PREFIX}{key}", *(f"{MOTION_PREFIX}{key}.{k + 1}" for k in range(robot.n))]
+            names += [f"{MOTION_PREFIX}{key}", *(f"{MOTION_PREFIX}{key}.{k + 1}" for k in range(robot.n))]
         elif key in motion:
-            found += [f"{MOTION_PREFIX}{key}{end}" for end in _ends(motion[key])]
-    return found
+            names += [f"{MOTION_PREFIX}{key}{end}" for end in _ends(motion[key])]
+    return names
 
 
 def _ends(value: Any) -> Iterator[str]:
@@ -61,7 +61,7 @@ def check_names(study: Study, part: Reader, names: tuple[str, ...]) -> None:
             part.fail(name, f"{name.rpartition('.')[0]} varies too, for all joints; expected one of them")
         differs = key in DURATION_KEYS or (study.trajectory or {}).get("type") == "trapezoidal"
         if differs and study.duration is None and "duration" not in names:
-            part.fail(name, "with it motions have different durations; expected duration = for all rollouts")
+            part.fail(name, "this gives motions different durations; expected duration = for all rollouts")
 
 
 def motion_table(study: Study, values: Mapping[str, float], robot: Robot) -> dict[str, Any]:
@@ -70,14 +70,14 @@ def motion_table(study: Study, values: Mapping[str, float], robot: Robot) -> dic
     for name, x in values.items():
         if not name.startswith(MOTION_PREFIX):
             continue
-        key, *places = name.removeprefix(MOTION_PREFIX).split(".")
-        if not places:
+        key, *indices = name.removeprefix(MOTION_PREFIX).split(".")
+        if not indices:
             motion[key] = x
             continue
         numbers = np.array(motion[key], float)
         if key in PER_JOINT_PARAMETERS:
             numbers = np.array(np.broadcast_to(numbers, robot.n))
-        numbers[tuple(int(place) - 1 for place in places)] = x
+        numbers[tuple(int(index) - 1 for index in indices)] = x
         motion[key] = numbers.tolist()
     return motion
 
@@ -89,7 +89,7 @@ def first_row(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_numbers(study: Study, part: Reader, first: int, drawn: Mapping[str, Array], robot: Robot) -> None:
-    """Raise a ModelError unless times rise and speeds are above zero in these rows; `first` is the first row."""
+    """Raise a ModelError unless times increase and speeds are positive in these rows; `first` is the first row."""
     names = [name for name in drawn if name.startswith(MOTION_PREFIX)]
     if not names:
         return
@@ -107,7 +107,7 @@ def check_numbers(study: Study, part: Reader, first: int, drawn: Mapping[str, Ar
         times = np.tile(np.array((study.trajectory or {})["times"], float), (len(drawn[timed[0]]), 1))
         for name in timed:
             times[:, int(name.rpartition(".")[2]) - 1] = drawn[name]
-        fail_where(np.min(np.diff(times, axis=1), axis=1) <= 0, timed[0], "times that rise, so draw narrower ones")
+        fail_where(np.min(np.diff(times, axis=1), axis=1) <= 0, timed[0], "increasing times; narrow their ranges")
     if (study.trajectory or {}).get("type") == "trapezoidal":
         cruises = _cruises(study, drawn, robot)
         fail_where(np.logical_xor(cruises, _cruises(study, {}, robot)), names[0], SAME_PIECES)
@@ -123,8 +123,8 @@ def _cruises(study: Study, drawn: Mapping[str, Array], robot: Robot) -> Array:
     numbers = {key: np.array(np.broadcast_to(x, (count, robot.n))) for key, x in nominal.items()}
     for name, x in drawn.items():
         if name.startswith(MOTION_PREFIX):
-            key, *places = name.removeprefix(MOTION_PREFIX).split(".")
-            numbers[key][:, int(places[0]) - 1 if places else slice(None)] = x[:, None] if not places else x
+            key, *indices = name.removeprefix(MOTION_PREFIX).split(".")
+            numbers[key][:, int(indices[0]) - 1 if indices else slice(None)] = x[:, None] if not indices else x
     distance = np.abs(numbers["to"] - numbers["from"])
     with np.errstate(divide="ignore"):
         v, a = (np.min(numbers[key] / distance, axis=1) for key in PER_JOINT_PARAMETERS)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from armwright.backends.interface import BACKENDS
-from armwright.errors import ArmwrightError, InputError, SimulationWarning, closest_name, unknown
+from armwright.errors import ArmwrightError, InputError, SimulationWarning, name_hint, unknown
 from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.scenario import Scenario
@@ -56,13 +56,13 @@ def prepare(study: Study) -> StudySetup:
     names = tuple(entries_of(study.reader("vary")))
     check_varied_names(study, scenario.robot, names, actuators)
     motion_parameters.check_names(study, study.reader("vary"), names)
-    setup = _requested(study, scenario, actuators)
+    setup = _requested_setup(study, scenario, actuators)
     check_drawn_numbers(setup)
-    return _tried(setup)
+    return _tested_setup(setup)
 
 
-def _requested(study: Study, scenario: Scenario, actuators: ActuatorChoices) -> StudySetup:
-    """Return the setup with what [want], [design] and the top level request."""
+def _requested_setup(study: Study, scenario: Scenario, actuators: ActuatorChoices) -> StudySetup:
+    """Return the setup that [want], [design] and the top level describe."""
     design = design_of(study)
     part, top = study.reader("want"), study.reader()
     part.check_keys(("measures", "functions", "within", "windings", "window", "histories", "histories_every"))
@@ -78,10 +78,8 @@ def _requested(study: Study, scenario: Scenario, actuators: ActuatorChoices) -> 
     if study.target is not None and study.target not in BACKENDS:
         top.fail("target", str(unknown("target", study.target, BACKENDS)))
     every = part.data.get("histories_every", 1)
-    for reader, key, value in (
-        (part, "histories_every", every),
-        (top, "chunk", 1 if study.chunk is None else study.chunk),
-    ):
+    chunk = 1 if study.chunk is None else study.chunk
+    for reader, key, value in ((part, "histories_every", every), (top, "chunk", chunk)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             reader.fail(key, f"{key} = {value!r}: expected a whole number, at least 1")
     for name in ("within", "window"):
@@ -106,9 +104,7 @@ def _requested(study: Study, scenario: Scenario, actuators: ActuatorChoices) -> 
 def _check_known(part: Reader, key: str, kind: str, names: tuple[str, ...], known: Any) -> None:
     for name in names:
         if name not in known:
-            suggestion = closest_name(name, known)
-            guess = f"did you mean {suggestion!r}? " if suggestion else ""
-            part.fail(key, f"unknown {kind} {name!r}; {guess}Known: {', '.join(known)}")
+            part.fail(key, f"unknown {kind} {name!r}; {name_hint(name, known)}Known: {', '.join(known)}")
 
 
 def _windings(part: Reader, robot: Robot, measures: tuple[str, ...], actuators: ActuatorChoices) -> tuple[float, ...]:
@@ -118,16 +114,12 @@ def _windings(part: Reader, robot: Robot, measures: tuple[str, ...], actuators: 
     if "windings" not in part.data:
         known = [actuators.winding_loss(joint.name) for joint in robot.joints]
         if not all(x is not None for x in known):
-            part.fail(
-                "measures", "heat needs windings in [want], W per (N m)^2 of a joint, or [actuators] that have them"
-            )
+            part.fail("measures", "heat needs windings in [want], W per (N m)^2, or [actuators] that have them")
         return tuple(float(x) for x in known if x is not None)
     value = part.data["windings"]
     entries = value if isinstance(value, list) else [value] * robot.n
-    valid = len(entries) == robot.n and all(
-        isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x < np.inf for x in entries
-    )
-    if not valid:
+    numbers = (isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x < np.inf for x in entries)
+    if len(entries) != robot.n or not all(numbers):
         part.fail("windings", f"windings = {value!r}: expected a number, zero or more, or {robot.n} of them")
     return tuple(map(float, entries))
 
@@ -155,25 +147,25 @@ def _simulation_options(setup: StudySetup, top: Reader, within: float) -> Mappin
     return {key: x for key, x in options.items() if key != "every"}
 
 
-def _tried(setup: StudySetup) -> StudySetup:
+def _tested_setup(setup: StudySetup) -> StudySetup:
     """Simulate the first rollouts, and return the setup with the columns that its functions give.
 
-    With functions, one of these rollouts must reach its end; without, a warning tells if none does.
+    With functions, one of these rollouts must reach its end; without, a warning is raised if none does.
     """
     values = setup.design.draw(0, min(TRIAL_ROLLOUTS, setup.design.rows))
     durations = values.get("duration", np.zeros(1))
     values = {name: x[: len(x) if (durations == durations[0]).all() else 1] for name, x in values.items()}
-    tried = len(next(iter(values.values())))
+    count = len(next(iter(values.values())))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimulationWarning)
         try:
-            rollouts = setup.simulate(values, np.arange(tried))
+            rollouts = setup.simulate(values, np.arange(count))
         except ArmwrightError as error:
             raise InputError(f"{setup.study.file}: {error}") from None
     part, finished = setup.study.reader("want"), np.flatnonzero(rollouts.run.finished)
     if not finished.size and not setup.functions:
         warnings.warn(
-            f"{setup.study.file}: none of the first {tried} rollouts comes to its end, the first stops at t = "
+            f"{setup.study.file}: none of the first {count} rollouts reaches its end, the first stops at t = "
             f"{float(rollouts.run.reached[0]):.6g} s; a shorter step or a method with rtol in [integrator] may help, "
             "or smaller gains for light joints",
             SimulationWarning,
@@ -182,7 +174,7 @@ def _tried(setup: StudySetup) -> StudySetup:
     if not setup.functions:
         return setup
     if not finished.size:
-        part.fail("functions", f"none of the first {tried} rollouts comes to its end, so none can be tried")
+        part.fail("functions", f"none of the first {count} rollouts reaches its end, so the functions cannot be tested")
     row = int(finished[0])
     history = History.of(rollouts, row, row, {name: float(x[row]) for name, x in values.items()})
     columns: list[tuple[str, ...]] = []
@@ -192,5 +184,5 @@ def _tried(setup: StudySetup) -> StudySetup:
         except Exception as error:  # a user's function may raise anything
             part.fail("functions", f"{function.name} fails for row {row}: {type(error).__name__}: {error}")
         if not columns[-1]:
-            part.fail("functions", f"{function.name} gives no number for row {row}; expected one, or some by name")
+            part.fail("functions", f"{function.name} gives no number for row {row}; expected one, or several by name")
     return replace(setup, function_columns=tuple(columns))

@@ -46,11 +46,8 @@ class Results:
         manifest = self.folder.manifest
         replaced = ("robot", "payload", "gravity", "actuators")
         keys: dict[str, Any] = {key: value for key, value in manifest.study.items() if key not in replaced}
-        origin: dict[str, Any] = {
-            "file": manifest.file,
-            "folder": Path(manifest.folder),
-            "allow_functions": self.allow_functions,
-        }
+        origin: dict[str, Any] = {"file": manifest.file, "folder": Path(manifest.folder)}
+        origin["allow_functions"] = self.allow_functions
         if manifest.bare is None:
             return Study(robot=self.robot, **origin, **keys)
         return Study(robot=robot_in(manifest.bare), actuators=manifest.actuators, **origin, **keys)
@@ -70,13 +67,13 @@ class Results:
     @cached_property
     def design(self) -> Design:
         """The design, which gives every row its numbers."""
-        found, manifest = design_of(self.study), self.folder.manifest
-        if (found.rows, found.names) != (manifest.rows, manifest.names):
+        design, manifest = design_of(self.study), self.folder.manifest
+        if (design.rows, design.names) != (manifest.rows, manifest.names):
             raise InputError(
-                f"{self.folder.path}: its study has {found.rows} rows of {listed(found.names)}, and its manifest "
+                f"{self.folder.path}: its study has {design.rows} rows of {listed(design.names)}, and its manifest "
                 f"has {manifest.rows} of {listed(manifest.names)}; expected the same"
             )
-        return found
+        return design
 
     @property
     def of(self) -> int:
@@ -118,9 +115,8 @@ class Results:
     @cached_property
     def histories(self) -> Any:
         """A dataset of pyarrow with one row for each record of the rollouts whose histories are kept."""
-        return (
-            self._dataset(HISTORIES_FOLDER) if any(HISTORIES_FOLDER in files for files in self.files.values()) else None
-        )
+        kept = any(HISTORIES_FOLDER in files for files in self.files.values())
+        return self._dataset(HISTORIES_FOLDER) if kept else None
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -181,5 +177,5 @@ def open_study(folder: str | Path, allow_functions: bool = False) -> Results:
     Nothing in the folder is executed. Its study can be run again, with its Python functions only if `allow_functions`,
     since a folder may name any module.
     """
-    found = Folder.open(folder)
-    return Results(found, found.complete_chunks(range(found.manifest.chunks)), allow_functions)
+    kept = Folder.open(folder)
+    return Results(kept, kept.complete_chunks(range(kept.manifest.chunks)), allow_functions)

@@ -29,7 +29,7 @@ CHUNK_RECORD_BYTES = 32 << 20
 
 MIN_CHUNK_ROWS, MAX_CHUNK_ROWS = 64, 4096
 GPU_CHUNK_FACTOR = 32
-"""A default chunk on a GPU has so many times the rollouts, which run in parallel."""
+"""The factor by which a default chunk has more rollouts on a GPU, where they run in parallel."""
 
 ROWS_PER_BLOCK = 1 << 16
 """Rows of a design that are drawn at once."""
@@ -64,9 +64,8 @@ class StudySetup:
     @property
     def needs_records(self) -> bool:
         """True if histories, functions or measures need the records of every rollout."""
-        return bool(self.functions or self.histories) or any(
-            STUDY_MEASURES[name].needs_records for name in self.measures
-        )
+        measured = any(STUDY_MEASURES[name].needs_records for name in self.measures)
+        return measured or bool(self.functions or self.histories)
 
     @property
     def compiled_measures(self) -> tuple[str, ...]:
@@ -125,11 +124,11 @@ class StudySetup:
     @cached_property
     def _numbers_digest(self) -> str:
         """The hash of all numbers drawn; it differs if another version of a library draws others."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for _, drawn in self.blocks():
             for x in drawn.values():
-                found.update(np.ascontiguousarray(x, dtype="<f8").tobytes())
-        return found.hexdigest()
+                digest.update(np.ascontiguousarray(x, dtype="<f8").tobytes())
+        return digest.hexdigest()
 
     def blocks(self) -> Iterator[tuple[int, dict[str, Array]]]:
         """Yield all rows in blocks: the first row of each, and its numbers by name."""

@@ -5,8 +5,8 @@ A study has the keys of a scenario (armwright/scenario: robot, duration, every, 
 
 name = "what the hand may hold"
 start = 0.0                            # the time at which all rollouts begin
-chunk = 4096                           # rollouts in one file of results; by default as many as take some 32 MB
-target = "cuda"                        # compute on a card; "cpu" by default
+chunk = 4096                           # rollouts in one file of results; by default some 32 MB
+target = "cuda"                        # compute on a GPU; "cpu" by default
 
 [actuators]                            # their masses count, and the report draws their curves
 catalogue = "typical"
@@ -90,7 +90,7 @@ class Study:
     folder: Path = Path()
     text: str = field(default="", repr=False)
     allow_functions: bool = True
-    """Whether its Python functions may be imported; False for a study from a folder of results."""
+    """True if its Python functions may be imported; False for a study from a folder of results."""
 
     runner: ClassVar[Callable[..., Results]]
     """Computes a study into a folder and opens the results; the package sets it when it is imported."""

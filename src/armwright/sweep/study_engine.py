@@ -66,15 +66,15 @@ def compute_study(
     if workers is not None and cluster is not None:
         raise InputError("got workers= (processes of this machine) and cluster=; expected one of them")
     study = replace(study, folder=study.folder.absolute())
-    setup, kept = setup_of(study, refresh=True), Folder.at(folder)
+    setup, results_folder = setup_of(study, refresh=True), Folder.at(folder)
     if workers is not None or cluster is not None:
         check_measures_of_workers(setup.measures)
     numbers = _chunk_numbers(setup.chunks, part)
-    with kept.lock(f"{part[0]}-of-{part[1]}" if part else ""):
-        kept.initialise(setup)
+    with results_folder.lock(f"{part[0]}-of-{part[1]}" if part else ""):
+        results_folder.initialise(setup)
         if part is None:
-            kept.remove_partial_files()
-        complete = kept.complete_chunks(numbers, repair=True, columns=columns_of(setup))
+            results_folder.remove_partial_files()
+        complete = results_folder.complete_chunks(numbers, repair=True, columns=columns_of(setup))
         sizes = {k: setup.rows_of(k)[1] for k in numbers}
         earlier = sum(sizes[k] for k in complete)
         progress = StudyProgress(earlier, sum(sizes.values()), earlier, 0)
@@ -86,7 +86,7 @@ def compute_study(
             for chunk in chunks:
                 if chunk.digest != setup.digest:
                     raise InputError("a worker has another version of armwright, or other files; expected the same")
-                kept.write(chunk)
+                results_folder.write(chunk)
                 done, failed = progress.done + chunk.count, progress.failed + chunk.failed
                 progress = replace(progress, done=done, failed=failed)
                 on_progress(progress)

@@ -110,16 +110,16 @@ def function_of(name: str, folder: Path) -> StudyFunction:
         if path := source_of(module, folder):
             spec = importlib.util.spec_from_file_location(f"armwright_study_{module}", path)
             assert spec is not None and spec.loader is not None
-            found = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(found)
+            imported = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(imported)
         else:
-            found = importlib.import_module(module)
+            imported = importlib.import_module(module)
     except Exception as error:  # a user's module may raise anything
         raise InputError(f"cannot import {module!r}: {type(error).__name__}: {error}") from None
-    call: Any = found
+    function: Any = imported
     for part in attribute.split("."):
-        call = getattr(call, part, None)
-    if not callable(call):
+        function = getattr(function, part, None)
+    if not callable(function):
         raise InputError(f"{module} has no function {attribute!r}")
-    code = inspect.getsource(found) if getattr(found, "__file__", None) else name
-    return StudyFunction(name, call, hashlib.sha256(code.encode()).hexdigest())
+    code = inspect.getsource(imported) if getattr(imported, "__file__", None) else name
+    return StudyFunction(name, function, hashlib.sha256(code.encode()).hexdigest())

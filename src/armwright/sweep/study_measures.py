@@ -85,7 +85,7 @@ class StudyMeasure:
     made_of: tuple[str, ...] = ()
     """Measures of `simulate_batch`."""
     units: tuple[str, str] = ("", "")
-    """Units for joints that turn and joints that slide."""
+    """Units for revolute and for prismatic joints."""
     needs_records: bool = False
     needs_target: bool = False
     """True if the law must follow a motion or a target."""
@@ -94,7 +94,7 @@ class StudyMeasure:
 
 
 RECORD_MEASURES = {
-    "heat": StudyMeasure("what the windings have become warmer by, J: [want] windings, W per (N m)^2 of each joint",
+    "heat": StudyMeasure("heat produced in the windings, J: [want] windings, W per (N m)^2 of each joint",
         lambda x: np.array(x.windings) * x.run.measured["rms_torque"] ** 2 * x.duration, ("rms_torque",), ("J", "J")),
     "continuous_torque": StudyMeasure("largest root mean square over any `window` seconds, N m or N",
         _continuous_torque, units=("N m", "N"), needs_records=True),
@@ -117,25 +117,15 @@ class StudyMeasures(Mapping[str, StudyMeasure]):
     def __getitem__(self, name: str) -> StudyMeasure:
         if name in RECORD_MEASURES:
             return RECORD_MEASURES[name]
-        return _study_measure(name, SIMULATION_MEASURES[name])
+        of = SIMULATION_MEASURES[name]
+        requirements = {"needs_target": of.follows, "per_joint": of.per_joint}
+        return StudyMeasure(of.text, lambda x: x.run.measured[name], (name,), of.units, **requirements)
 
     def __iter__(self) -> Iterator[str]:
         return iter([*SIMULATION_MEASURES, *RECORD_MEASURES])
 
     def __len__(self) -> int:
         return len(SIMULATION_MEASURES) + len(RECORD_MEASURES)
-
-
-def _study_measure(name: str, measure: Measure) -> StudyMeasure:
-    """Return a measure of `simulate_batch` as a measure of studies."""
-    return StudyMeasure(
-        measure.text,
-        lambda x: x.run.measured[name],
-        (name,),
-        measure.units,
-        needs_target=measure.follows,
-        per_joint=measure.per_joint,
-    )
 
 
 STUDY_MEASURES = StudyMeasures()
@@ -154,10 +144,9 @@ def check_measures_of_workers(names: Iterable[str]) -> None:
 
 def measure_sources(names: Iterable[str]) -> dict[str, str]:
     """Return the hashes of the source code of those measures that are not part of armwright."""
-    parts = {part: None for name in names for part in STUDY_MEASURES[name].made_of}
-    return {
-        part: _source_digest(SIMULATION_MEASURES[part]) for part in parts if part not in SIMULATION_MEASURES.built_in
-    }
+    parts = dict.fromkeys(part for name in names for part in STUDY_MEASURES[name].made_of)
+    registered = (part for part in parts if part not in SIMULATION_MEASURES.built_in)
+    return {part: _source_digest(SIMULATION_MEASURES[part]) for part in registered}
 
 
 def _source_digest(measure: Measure) -> str:
@@ -170,6 +159,6 @@ def _source_digest(measure: Measure) -> str:
 
 
 HEAT_WINDOW = 10.0
-"""Default seconds over which a drive averages its heat."""
+"""The default time, s, over which the heating of a motor is averaged."""
 
 HISTORY_NAMES = ("q", "qd", "qdd", "tau")

@@ -27,8 +27,8 @@ MAX_LISTED_FAILURES = 12
 MAX_REASON_LENGTH = 300
 
 SENSITIVITY_TITLES = {
-    INDICES: "Sobol indices: parts of the variance (Saltelli 2010, Jansen 1999), ± 95 %; without base samples of "
-    "which a rollout is missing or failed",
+    INDICES: "Sobol indices: parts of the variance (Saltelli 2010, Jansen 1999), ± 95 %; without base samples "
+    "with a missing or failed rollout",
     "grid": "Parts of the variance over the grid, all points of equal probability: exact first order and total indices",
 }
 
@@ -38,13 +38,9 @@ QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 DISTRIBUTION_HEADS = ("measure", "joint", "unit", "smallest", "5 %", "median", "95 %", "largest")
 
 
+@np.errstate(all="ignore")
 def study_page(results: Results) -> str:
     """Return the HTML page of the results so far."""
-    with np.errstate(all="ignore"):
-        return _page(results)
-
-
-def _page(results: Results) -> str:
     names = results.wanted
     data = results.columns(("row", "ok", *results.varied, *names))
     good = {name: x[data["ok"]] for name, x in data.items()}

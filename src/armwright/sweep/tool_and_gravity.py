@@ -25,31 +25,30 @@ TOOL_AND_GRAVITY_NAMES = (*(f"tool.{key}" for key in TOOL_COORDINATES), *GRAVITY
 
 
 def tool_and_gravity_parameters(
-    robot: Robot, values: Mapping[str, Array], found: Mapping[str, Array]
+    robot: Robot, values: Mapping[str, Array], varied: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Return payload and gravity for these values; `found` has those that vary directly too."""
-    made: dict[str, Array] = {}
+    """Return payload and gravity for these values; `varied` has the parameters that vary directly."""
+    parameters: dict[str, Array] = {}
     if any(name.startswith("tool.") for name in values):
-        made |= _moved_payload(robot, values, found)
+        parameters |= _moved_payload(robot, values, varied)
     if any(name in values for name in GRAVITY_TILT):
         count = len(next(iter(values.values())))
-        g = found.get("gravity", np.tile(np.array(robot.gravity, float), (count, 1)))
+        g = varied.get("gravity", np.tile(np.array(robot.gravity, float), (count, 1)))
         zero = np.zeros(count)
-        made["gravity"] = _rotated(
-            _rotations(values.get(GRAVITY_TILT[0], zero), values.get(GRAVITY_TILT[1], zero), zero), g
-        )
-    return made
+        roll, pitch = (values.get(name, zero) for name in GRAVITY_TILT)
+        parameters["gravity"] = _rotated(_rotations(roll, pitch, zero), g)
+    return parameters
 
 
-def _moved_payload(robot: Robot, values: Mapping[str, Array], found: Mapping[str, Array]) -> dict[str, Array]:
+def _moved_payload(robot: Robot, values: Mapping[str, Array], varied: Mapping[str, Array]) -> dict[str, Array]:
     """Return centre of mass and inertia of the payload in the tool frame of the robot as described."""
     count, tool = len(next(iter(values.values()))), np.array(robot.tool, float)
     R, p = tool[:3, :3], tool[:3, 3]
     nominal = dict(zip(TOOL_COORDINATES, (*p.tolist(), *_angles(R)), strict=True))
     x, y, z, *angles = (values.get(f"tool.{key}", np.full(count, nominal[key])) for key in TOOL_COORDINATES)
     payload = robot.payload or Payload(0.0)
-    com = found.get("payload.com", np.tile(np.array(payload.com, float), (count, 1)))
-    inertia = found.get("payload.inertia", np.tile(np.array(tensor_entries(payload.inertia), float), (count, 1)))
+    com = varied.get("payload.com", np.tile(np.array(payload.com, float), (count, 1)))
+    inertia = varied.get("payload.inertia", np.tile(np.array(tensor_entries(payload.inertia), float), (count, 1)))
     back = np.tile(R.T, (count, 1, 1))
     rotation = _product(back, _rotations(*angles))
     xx, yy, zz, xy, xz, yz = inertia.T

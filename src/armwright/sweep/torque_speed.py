@@ -18,14 +18,14 @@ from armwright.sizing import Actuator
 from armwright.sweep.results import Results
 
 PLOT_CELLS = (96, 64)
-"""A plot has so many cells and draws one point in each: the one with the largest torque."""
+"""The numbers of cells of a plot, which draws one point in each: the one with the largest torque."""
 
 Corners = list[tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
 class JointPoints:
-    """Speeds and torques of a joint, some thousand at most, and the rows from which they are."""
+    """Speeds and torques of a joint, a few thousand at most, with their rows."""
 
     joint: JointModel
     rows: Array
@@ -112,39 +112,39 @@ def torque_speed_plots(results: Results) -> Iterator[Plot]:
 
 def peak_curve(drive: Actuator) -> Corners:
     """Return the peak torque from rest to the largest speed; lower where the voltage limits torque and speed."""
-    peak, fast, m, gear = drive.max_torque, drive.max_velocity, drive.motor, drive.gearbox
+    peak, max_speed, m, gear = drive.max_torque, drive.max_velocity, drive.motor, drive.gearbox
     if m.voltage is None or m.torque_constant is None or m.resistance is None:
-        return [(0.0, peak), (fast, peak), (fast, 0.0)]
-    through, constant = gear.ratio * gear.efficiency, m.torque_constant
-    corner = (m.voltage - m.resistance * peak / through / constant) / constant / gear.ratio
-    if corner >= fast:
-        return [(0.0, peak), (fast, peak), (fast, 0.0)]
-    left = max(0.0, (m.voltage - constant * fast * gear.ratio) * constant / m.resistance * through)
-    start = [(0.0, peak), (corner, peak)] if corner > 0 else [(0.0, m.voltage * constant / m.resistance * through)]
-    return [*start, (fast, left), (fast, 0.0)]
+        return [(0.0, peak), (max_speed, peak), (max_speed, 0.0)]
+    torque_ratio, constant = gear.ratio * gear.efficiency, m.torque_constant
+    corner = (m.voltage - m.resistance * peak / torque_ratio / constant) / constant / gear.ratio
+    if corner >= max_speed:
+        return [(0.0, peak), (max_speed, peak), (max_speed, 0.0)]
+    end_torque = max(0.0, (m.voltage - constant * max_speed * gear.ratio) * constant / m.resistance * torque_ratio)
+    start = [(0.0, peak), (corner, peak)] if corner > 0 else [(0.0, m.voltage * constant / m.resistance * torque_ratio)]
+    return [*start, (max_speed, end_torque), (max_speed, 0.0)]
 
 
 def continuous_curve(drive: Actuator) -> Corners | None:
     """Return the continuous torque of motor and gearbox; None if neither has one."""
-    m, gear, fast = drive.motor, drive.gearbox, drive.max_velocity
-    through = None if m.continuous_torque is None else m.continuous_torque * gear.ratio * gear.efficiency
-    known = [x for x in (through, gear.continuous_torque) if x is not None]
-    return [(0.0, min(known)), (fast, min(known)), (fast, 0.0)] if known else None
+    m, gear, max_speed = drive.motor, drive.gearbox, drive.max_velocity
+    of_motor = None if m.continuous_torque is None else m.continuous_torque * gear.ratio * gear.efficiency
+    known = [x for x in (of_motor, gear.continuous_torque) if x is not None]
+    return [(0.0, min(known)), (max_speed, min(known)), (max_speed, 0.0)] if known else None
 
 
 def joint_limit_curve(joint: JointModel) -> Corners:
     """Return the limits of the joint itself; an empty list unless it has both."""
-    fast, strongest = joint.max_velocity, joint.max_torque
-    if fast is None or strongest is None:
+    max_speed, max_torque = joint.max_velocity, joint.max_torque
+    if max_speed is None or max_torque is None:
         return []
-    return [(0.0, strongest), (fast, strongest), (fast, 0.0)]
+    return [(0.0, max_torque), (max_speed, max_torque), (max_speed, 0.0)]
 
 
 def _outline(name: str, corners: Corners, four_quadrants: bool, colour: str, dashed: bool = False) -> Curve:
     """Return limits in the driving quadrant, or in all four: while braking, the back-EMF does not limit the torque."""
     x, y = (list(column) for column in zip(*corners, strict=True))
     if four_quadrants:
-        fast, strongest = x[-1], max(y)
-        x, y = [-fast, *x, fast], [strongest, *y, -strongest]
+        max_speed, max_torque = x[-1], max(y)
+        x, y = [-max_speed, *x, max_speed], [max_torque, *y, -max_torque]
         x, y = [*x, *(-value for value in x)], [*y, *(-value for value in y)]
     return Curve(name, x, y, dashed=dashed, colour=colour)

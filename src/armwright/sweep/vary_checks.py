@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armwright.errors import ArmwrightError, closest_name
+from armwright.errors import ArmwrightError, name_hint
 from armwright.model.robot_parameters import parameter_sizes, robot_parameters
 from armwright.robot import Robot
 from armwright.sweep import motion_parameters
@@ -15,7 +15,7 @@ from armwright.sweep.study import Study
 from armwright.sweep.tool_and_gravity import TOOL_AND_GRAVITY_NAMES
 from armwright.torque import LAWS
 
-NON_NEGATIVE = (".mass", ".viscous", ".coulomb", ".armature", ".inertia.xx", ".inertia.yy", ".inertia.zz")
+NON_NEGATIVE_ENDINGS = (".mass", ".viscous", ".coulomb", ".armature", ".inertia.xx", ".inertia.yy", ".inertia.zz")
 """Ends of the names of parameters that must not be negative."""
 
 
@@ -24,13 +24,10 @@ def check_varied_names(study: Study, robot: Robot, names: tuple[str, ...], actua
     part, known = study.reader("vary"), _known_names(study, robot, actuators)
     for name in names:
         if name not in known:
-            suggestion = closest_name(name, known)
-            guess = f"did you mean {suggestion!r}? " if suggestion else ""
-            part.fail(name, f"{robot.name} and its law have no {name!r} that can vary; {guess}{_name_kinds(robot)}")
+            hint = f"{name_hint(name, known)}{_name_kinds(robot)}"
+            part.fail(name, f"{robot.name} and its law have no {name!r} that can vary; {hint}")
         if name.startswith("tool.") and robot.payload is None and "payload.mass" not in names:
-            part.fail(
-                name, f"{robot.name} has no payload that the tool could move; add [payload], or let payload.mass vary"
-            )
+            part.fail(name, f"{robot.name} has no payload to move; add [payload], or let payload.mass vary")
         all_joints = name.rpartition(".")[0]
         if name.startswith("torque.") and all_joints in names:
             part.fail(name, f"{all_joints} varies too, for all joints; expected one of them")
@@ -97,7 +94,7 @@ def check_drawn_numbers(setup: StudySetup) -> None:
         for name, x in drawn.items():
             wrong = ~np.isfinite(x)
             expected = "finite numbers"
-            if name.endswith(NON_NEGATIVE) or name.startswith("torque.friction"):
+            if name.endswith(NON_NEGATIVE_ENDINGS) or name.startswith("torque.friction"):
                 wrong, expected = wrong | (x < 0), "zero or more"
             if name == "duration":
                 wrong, expected = wrong | (x <= 0), "more than zero"
@@ -106,8 +103,5 @@ def check_drawn_numbers(setup: StudySetup) -> None:
                 wrong, expected = (x < 1) | (x > count) | (x != np.round(x)), f"whole numbers from 1 to {count}"
             if wrong.any():
                 i = int(np.argmax(wrong))
-                part.fail(
-                    name,
-                    f"row {first + i} would have {name} = {x[i]:.6g}; expected {expected} everywhere, so "
-                    "give a distribution that ends there, such as truncated_normal or lognormal",
-                )
+                got = f"row {first + i} would have {name} = {x[i]:.6g}; expected {expected}"
+                part.fail(name, f"{got}: choose a bounded distribution, such as truncated_normal or lognormal")
