@@ -398,17 +398,18 @@ class Record:
 
     folder: Path
     times: dict[str, float]
+    failed: set[str]
 
     @classmethod
     def read(cls, folder: Path) -> Record:
-        """Return the record of a folder. Ends the program if a test failed in it."""
+        """Return the record of a folder. Tests that failed in it, for want of time say, are left out and printed."""
         output = (folder / "output.txt").read_text(encoding="utf-8")
-        if failed := re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE):
-            raise SystemExit(f"these tests fail on the unbroken code: {', '.join(failed)}; mend that first")
+        failed = set(re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE))
+        print("".join(f"left out, as it failed when recorded: {test}\n" for test in sorted(failed)), end="", flush=True)
         times: dict[str, float] = {}
         for seconds, test in re.findall(r"^([\d.]+)s (?:call|setup) +(\S.*?)\s*$", output, re.MULTILINE):
             times[test] = times.get(test, 0.0) + float(seconds)
-        return cls(folder, times)
+        return cls(folder, times, failed)
 
     def lines(self, module: str) -> dict[int, set[str]]:
         """Return the tests that run each line of a module; no tests for what runs only when it is imported."""
@@ -428,7 +429,7 @@ class Record:
         if not running:
             running = set().union(*lines.values())
         chosen, of_function, spent = [], Counter[str](), 0.0
-        for test in sorted(running, key=lambda test: (self.seconds(test), test)):
+        for test in sorted(running - self.failed, key=lambda test: (self.seconds(test), test)):
             function = test.partition("[")[0]
             if of_function[function] < MAX_CASES and spent + self.seconds(test) < MAX_SECONDS:
                 of_function[function] += 1
