@@ -105,7 +105,7 @@ def test_targets_are_where_the_tip_can_be() -> None:
     arm = aw.load("panda")
     envs = vector(arm, Reach(), 200, seed=0)
     envs.reset()
-    targets = envs._given["target"]
+    targets = envs._drawn["target"]
     _, solved = arm.inverse_kinematics(_poses(targets[:20]), orientation="free", raises=False)
     assert solved.all()
     assert np.ptp(targets, axis=0).min() > 1.0
@@ -173,7 +173,7 @@ def test_every_part_of_a_task_can_be_replaced(rr: aw.Robot) -> None:
     made = gymnasium.make_vec("armwright/Reach-v0", num_envs=5, robot=rr, reward=task.reward, reset=reset)
     made.reset(seed=1)
     reward = made.step(np.zeros((5, 2)))[1]
-    assert np.array_equal(reward, made._given["worth"] - np.linalg.norm(0.5 - made.plant.tip(made._q), axis=1))
+    assert np.array_equal(reward, made._drawn["worth"] - np.linalg.norm(0.5 - made.plant.tip(made._q), axis=1))
 
 
 def test_a_task_of_ones_own_varies_the_robot(rr: aw.Robot) -> None:
@@ -189,7 +189,7 @@ def test_a_task_of_ones_own_varies_the_robot(rr: aw.Robot) -> None:
     envs = vector(rr, task, 3, action="torque", substeps=4, seed=2)
     envs.reset()
     _, masses, *_ = envs.step(np.full((3, 2), 0.1))
-    for mass, gravity, q in zip(masses, envs._given["gravity"], envs._q, strict=True):
+    for mass, gravity, q in zip(masses, envs._drawn["gravity"], envs._q, strict=True):
         held = aw.stepper(rr.with_payload(mass).with_gravity(gravity), dt=0.04, substeps=4)
         assert np.allclose(held.step(np.zeros(2), np.zeros(2), np.full(2, 50.0))[0], q, rtol=1e-12)
 
@@ -230,8 +230,8 @@ def test_resets_of_some_and_to_what_is_given(rr: aw.Robot) -> None:
     envs.step(np.ones((3, 2)))
     envs.reset(options={"reset_mask": np.array([False, True, False]), "target": [0.1, 0.2, 0.0]})
     assert np.array_equal(envs._steps, [1, 0, 1])
-    assert np.array_equal(envs._given["target"][1], [0.1, 0.2, 0.0])
-    assert not np.array_equal(envs._given["target"][0], [0.1, 0.2, 0.0])
+    assert np.array_equal(envs._drawn["target"][1], [0.1, 0.2, 0.0])
+    assert not np.array_equal(envs._drawn["target"][0], [0.1, 0.2, 0.0])
     envs.reset(seed=[4, None, 4])
     assert np.array_equal(envs._q[0], envs._q[2])
     assert not np.array_equal(envs._q[0], envs._q[1])
@@ -274,10 +274,10 @@ def test_pushes_are_as_strong_wherever_it_begins() -> None:
     for options in (None, {"pose": folded}, {"q": folded}, {"q": folded, "pose": folded}):
         envs = vector(arm, Hold(push=2.0), 50, seed=0)
         envs.reset(options=options)
-        assert np.array_equal(envs._q, envs._given["pose"])
+        assert np.array_equal(envs._q, envs._drawn["pose"])
         if options:
             assert (envs._q == folded).all()
-        pushes = np.moveaxis(envs._given["push"], 1, 0)
+        pushes = np.moveaxis(envs._drawn["push"], 1, 0)
         felt = arm.forward_dynamics(envs._q, 0 * envs._qd, pushes + arm.gravity_torque(envs._q))
         assert 1.9 < np.abs(felt).max() < 2 + 1e-9
 
@@ -286,13 +286,13 @@ def test_one_option_of_hold_gives_the_other(rr: aw.Robot) -> None:
     envs = vector(rr, Hold(pose=[0.3, 0.4]), 2, seed=0)
     envs.reset(options={"q": [0.1, 0.2]})  # away from the pose of the task
     assert (envs._q == [0.1, 0.2]).all()
-    assert (envs._given["pose"] == [0.3, 0.4]).all()
+    assert (envs._drawn["pose"] == [0.3, 0.4]).all()
     envs.reset(options={"pose": [0.1, 0.2]})
     assert (envs._q == [0.1, 0.2]).all()
-    assert (envs._given["pose"] == [0.1, 0.2]).all()
+    assert (envs._drawn["pose"] == [0.1, 0.2]).all()
     envs.reset(options={"pose": [0.1, 0.2], "q": [[0.0, 0.0], [0.5, 0.5]]})
     assert np.array_equal(envs._q, [[0.0, 0.0], [0.5, 0.5]])
-    assert (envs._given["pose"] == [0.1, 0.2]).all()
+    assert (envs._drawn["pose"] == [0.1, 0.2]).all()
 
 
 def test_a_motion_given_by_its_parts_begins_where_it_is(rr: aw.Robot) -> None:
@@ -316,8 +316,8 @@ def test_actions_move_a_robot_as_a_simulation_does(rr: aw.Robot) -> None:
     envs = vector(rr, Hold(payload=3.0), 2, action="torque", seed=4)
     envs.reset()
     q, qd = envs._q[1].copy(), envs._qd[1].copy()
-    arm = rr.with_payload(float(envs._given["payload.mass"][1]))
-    pushes = envs._given["push"][1]
+    arm = rr.with_payload(float(envs._drawn["payload.mass"][1]))
+    pushes = envs._drawn["push"][1]
     actions = np.random.default_rng(0).uniform(-0.1, 0.1, (16, 2, 2))
     for k, action in enumerate(actions):
         envs.step(action)

@@ -218,11 +218,11 @@ def test_what_goes_wrong_while_a_program_runs_is_told():
         (lambda: s(q, fast, x), "state 2 of the batch has no finite successor: the motion diverges"),
         (
             lambda: jax.grad(lambda q: f(q, qd, x).sum() * jnp.nan)(q),
-            r"inverse_dynamics of rr: the gradient that comes back to tau\[0, 0\] is nan",
+            r"inverse_dynamics of rr: the gradient by tau\[0, 0\] is nan",
         ),
         (
             lambda: jax.grad(lambda q: s(q, qd, x)[1].sum() * jnp.nan)(q),
-            r"a step of rr: the gradient that comes back to qd\[0, 0\] is nan",
+            r"a step of rr: the gradient by qd\[0, 0\] is nan",
         ),
         (lambda: jax.grad(lambda q: f(q, qd, x).sum() * 1e308)(q), "the gradient of inverse_dynamics of rr overflows"),
         (

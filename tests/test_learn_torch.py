@@ -221,10 +221,10 @@ def test_what_is_wrong_on_the_way_back_is_told():
     for result, said in (
         (
             robots.forward_dynamics(robot, q, qd, x),
-            r"forward_dynamics of rr: the gradient that comes back to qdd\[0, 0\]",
+            r"forward_dynamics of rr: the gradient by qdd\[0, 0\]",
         ),
-        (robots.step(stepper, q, qd, x)[1], r"a step of rr: the gradient that comes back to qd\[0, 0\]"),
-        (robots.rollout(stepper, q, qd, rolled)[0], r"a rollout of rr: the gradient that comes back to q\[0, 0, 0\]"),
+        (robots.step(stepper, q, qd, x)[1], r"a step of rr: the gradient by qd\[0, 0\]"),
+        (robots.rollout(stepper, q, qd, rolled)[0], r"a rollout of rr: the gradient by q\[0, 0, 0\]"),
     ):
         with pytest.raises(aw.InputError, match=said):
             (result.sum() * torch.nan).backward()
@@ -276,7 +276,7 @@ def test_bad_states_cost_the_good_ones_nothing():
             sum(torch.where(good.reshape(5, *(1,) * (x.ndim - 1)), x, 0).square().sum() for x in ends), got
         )
         assert all(torch.equal(x, y) for x, y in zip(found, by, strict=True))
-        with pytest.raises(aw.InputError, match=r"the gradient that comes back to q.*is nan"):
+        with pytest.raises(aw.InputError, match=r"the gradient by q.*is nan"):
             torch.autograd.grad(sum(x.sum() for x in f(stepper, *got, raises=False)[:2]) * torch.nan, got)
         none = f(stepper, *tensors([x * np.nan for x in given], grad=True), raises=False)
         assert not none[2].any()

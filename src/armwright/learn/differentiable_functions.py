@@ -1,8 +1,8 @@
 """Functions of arrays that PyTorch and JAX differentiate, with values and gradients by compiled code.
 
-A function takes arrays (..., entries) of one batch shape and returns others. `pulled` takes the gradient of a cost by
-the results and returns the gradient by the arguments. Gradients by quaternions in q, or by cosine and sine, are tangent
-to the unit sphere: the function does not depend on their length.
+A function takes arrays (..., entries) of one batch shape and returns others. `vjp` (vector-Jacobian
+product) takes the gradient of a cost by the results and returns the gradient by the arguments. Gradients by quaternions
+in q, or by cosine and sine, are tangent to the unit sphere: the function does not depend on their length.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from armwright.trace.tracing import TraceRequest
 RESULT_NAMES = {"inverse_dynamics": "tau", "forward_dynamics": "qdd"}
 """The result of each problem that has a gradient."""
 
-ARGUMENT_MEANINGS = {**ARGUMENT_MEANINGS, "q0": "where rollouts start", "qd0": "how fast rollouts start"}
+ARGUMENT_MEANINGS = {**ARGUMENT_MEANINGS, "q0": "start positions", "qd0": "start velocities"}
 """The meanings of the arguments of all functions."""
 
 NO_SECOND_DERIVATIVES = "{} has no second derivatives; differentiate it once"
@@ -45,7 +45,7 @@ NO_FORWARD_MODE = "{} has derivatives by reverse mode only; expected grad, jacre
 
 
 class FunctionKernels(NamedTuple):
-    """Kernels on given memory: value(*arguments, *parameters, *trailing), and back with seeds before *trailing."""
+    """Kernels: value(*arguments, *parameters, *trailing), and its gradient `back`, with seeds before *trailing."""
 
     value: Kernel
     back: Callable[[], Kernel]
@@ -83,8 +83,8 @@ class DifferentiableFunction(Protocol):
     def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
         """Return the results."""
 
-    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        """Return the gradient by the arguments, from the one by the results."""
+    def vjp(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        """Return the gradient by the arguments, for the gradient `seeds` by the results."""
 
 
 class CompiledFunction(DifferentiableFunction, Protocol):
@@ -99,16 +99,13 @@ class CompiledFunction(DifferentiableFunction, Protocol):
 
 
 def batch_of(function: DifferentiableFunction, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the batch shape of arguments of these shapes; an InputError names one that does not fit."""
+    """Return the batch shape of arguments of these shapes; an InputError names one that is wrong."""
     number = np.zeros((), function.dtype)
-    kept = {
-        name: (
-            checked_array(name, np.broadcast_to(number, shape), own, function.dtype, ARGUMENT_MEANINGS[name]),
-            len(own),
-        )
-        for (name, own), shape in zip(function.shapes.items(), shapes.values(), strict=True)
-    }
-    return common_shape(kept | {f"vary {k}": (array, 1) for k, array in enumerate(function.parameters)})
+    arrays: dict[str, tuple[Array, int]] = {}
+    for (name, expected), shape in zip(function.shapes.items(), shapes.values(), strict=True):
+        array = np.broadcast_to(number, shape)
+        arrays[name] = checked_array(name, array, expected, function.dtype, ARGUMENT_MEANINGS[name]), len(expected)
+    return common_shape(arrays | {f"vary {k}": (array, 1) for k, array in enumerate(function.parameters)})
 
 
 def split_entries(joined: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
@@ -133,20 +130,20 @@ class DynamicsFunction:
     def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
         return (self.function(*arrays, threads=threads if arrays[0].ndim > 1 else None),)
 
-    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+    def vjp(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
         batch, back = arrays[0].shape[:-1], self._back
         states = math.prod(batch)
-        found = package(*arrays).empty((states, *back.shape), self.dtype)
-        plain = (
+        gradients = package(*arrays).empty((states, *back.shape), self.dtype)
+        rows = (
             x.reshape(states, -1) if x.flags.c_contiguous and states else state_rows(x, batch, x.shape[-1:])
             for x in (*arrays, *seeds)
         )
-        if not back.run(list(plain), found, threads):
+        if not back.run(list(rows), gradients, threads):
             raise self._failure(arrays, seeds)
-        return split_entries(found.reshape(*batch, *back.shape), [size for (size,) in self.shapes.values()])
+        return split_entries(gradients.reshape(*batch, *back.shape), [size for (size,) in self.shapes.values()])
 
     def _failure(self, arrays: Sequence[Array], seeds: Sequence[Array]) -> ArmwrightError:
-        """Return the error of a gradient that is not finite; raise the error of the value if there is one."""
+        """Return the error of a gradient that is not finite; raise that of the value if the value has one."""
         check_seeds(self.name, self.results, seeds)
         self.check(arrays)
         return gradient_overflow(self)
@@ -167,18 +164,18 @@ class DynamicsFunction:
     def _back(self) -> Kernel:
         self._check_straight("gradients are compiled")
         program = expand_sines(cheapest(TraceRequest(self.problem, self.robot)).program)
-        return backend(self.target).kernel(_along_units(pullback(program)), self.dtype.name)
+        return backend(self.target).kernel(_tangent_gradients(pullback(program)), self.dtype.name)
 
 
-def _along_units(back: Program) -> Program:
-    """Return gradients by unit vectors without their component along the vector."""
+def _tangent_gradients(back: Program) -> Program:
+    """Remove from the gradients by unit vectors the component along the vector."""
     outputs = list[Operand](back.outputs)
     starts = np.cumsum([0, *back.sizes])
     for argument, first, last in back.units:
         inputs = back.arguments[argument][1][first : last + 1]
-        own = slice(int(starts[argument]) + first, int(starts[argument]) + last + 1)
-        longer = dot(outputs[own], inputs)
-        outputs[own] = [g - x * longer for g, x in zip(outputs[own], inputs, strict=True)]
+        entries = slice(int(starts[argument]) + first, int(starts[argument]) + last + 1)
+        radial = dot(outputs[entries], inputs)
+        outputs[entries] = [g - x * radial for g, x in zip(outputs[entries], inputs, strict=True)]
     return replace(back, outputs=tuple(outputs))
 
 
@@ -197,4 +194,4 @@ def gradient_overflow(function: DifferentiableFunction) -> InputError:
 def check_seeds(of: str, results: Iterable[str], seeds: Sequence[Array]) -> None:
     """Raise an InputError if a gradient by the results is not finite."""
     for name, seed in zip(results, seeds, strict=True):
-        check_finite(f"{of}: the gradient that comes back to {name}", seed)
+        check_finite(f"{of}: the gradient by {name}", seed)

@@ -3,12 +3,12 @@
 tau = inverse_dynamics(robot, q, qd, qdd)      arrays (n,) or (..., n), float32 or, with x64 enabled, float64
 qdd = forward_dynamics(robot, q, qd, tau)
 q, qd = step(stepper, q, qd, tau)              stepper = armwright.stepper(robot, dt=0.01, dtype="float32")
-q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): every state on the way
+q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): all states
 
 XLA calls the compiled code on its own buffers: nothing is copied, and on the CPU no Python code runs; on a GPU the
 kernel is launched on XLA's stream. Gradients are compiled too, for reverse mode and of first order; those by
-quaternions in q are tangent to the unit sphere. A result that is not finite is an error of JAX that
-names the state and the reason. For arrays on a GPU, make the stepper with target="cuda".
+quaternions in q are tangent to the unit sphere. A result that is not finite is an error of JAX that names the state and
+the reason. For arrays on a GPU, make the stepper with target="cuda".
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ MAX_CACHED_FUNCTIONS = 64
 
 def inverse_dynamics(robot: Robot, q: jax.Array, qd: jax.Array, qdd: jax.Array) -> jax.Array:
     """Return the torques (..., n) for the accelerations qdd, as `robot.inverse_dynamics`; all arrays of one dtype."""
-    return _solved(robot, "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
+    return _dynamics_result(robot, "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
 
 
 def forward_dynamics(robot: Robot, q: jax.Array, qd: jax.Array, tau: jax.Array) -> jax.Array:
     """Return the accelerations (..., n) under the torques tau, as `robot.forward_dynamics`; all arrays of one dtype."""
-    return _solved(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
+    return _dynamics_result(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
 
 
 def step(stepper: Stepper, q: jax.Array, qd: jax.Array, tau: jax.Array, raises: bool = True) -> tuple[jax.Array, ...]:
@@ -84,7 +84,7 @@ def rollout(
     return _call(call, RolloutFunction(stepper, np.shape(tau)), {"q0": q0, "qd0": qd0, "tau": tau})
 
 
-def _solved(robot: Robot, problem: str, given: Mapping[str, Any]) -> Any:
+def _dynamics_result(robot: Robot, problem: str, given: Mapping[str, Any]) -> Any:
     dtype = _common_dtype(problem, given)
     function, call = _dynamics(checked_robot(robot, problem), problem, dtype, _target(given))
     return _call(call, function, given)[0]
@@ -113,8 +113,8 @@ def _stepping(stepper: Stepper, raises: bool) -> tuple[StepFunction, Callable[..
         states = _joined_states(start, others)
         if not function.masked:
             return states
-        good = _finite(*map(jax.lax.stop_gradient, end))  # a failed rollout stays nan
-        return *(jnp.where(good[..., None, None], x, jax.lax.stop_gradient(x)) for x in states), good
+        valid = _finite(*map(jax.lax.stop_gradient, end))  # a failed rollout stays nan
+        return *(jnp.where(valid[..., None, None], x, jax.lax.stop_gradient(x)) for x in states), valid
 
     return function, jax.jit(call), jax.jit(rollout_states)
 
@@ -140,13 +140,11 @@ def _common_dtype(what: str, given: Mapping[str, Any]) -> str:
 
 def _target(given: Mapping[str, Any]) -> str:
     """Return the target for these arrays; for traced arrays, the target of the default backend of JAX."""
-    seen = [x for x in given.values() if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)]
-    places = {device.platform for x in seen for device in x.devices()} or {jax.default_backend()}
-    if len(places) > 1 or places - set(TARGET_OF_PLATFORM):
-        raise InputError(
-            f"arrays are on {', '.join(sorted(places))}; expected all on the CPU, or all on one NVIDIA GPU"
-        )
-    return TARGET_OF_PLATFORM[places.pop()]
+    concrete = [x for x in given.values() if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)]
+    platforms = {device.platform for x in concrete for device in x.devices()} or {jax.default_backend()}
+    if len(platforms) > 1 or platforms - set(TARGET_OF_PLATFORM):
+        raise InputError(f"arrays are on {', '.join(sorted(platforms))}; expected all on the CPU or on one NVIDIA GPU")
+    return TARGET_OF_PLATFORM[platforms.pop()]
 
 
 def _call(call: Callable[..., Arrays], function: DifferentiableFunction, given: Mapping[str, Any]) -> Arrays:
@@ -185,62 +183,62 @@ def _differentiable(function: CompiledFunction) -> Callable[[Arrays, Arrays, Arr
     code = function.code
     sizes, results = [size for (size,) in function.shapes.values()], list(function.results.values())
     other_sizes = [x.shape[-1] for x in function.parameters], [x.shape[-1] for x in function.trailing]
-    value = _native(function, code.value, [*sizes, *other_sizes[0], *other_sizes[1]], function.check)
+    value = _jax_function(function, code.value, [*sizes, *other_sizes[0], *other_sizes[1]], function.check)
 
     @lru_cache(1)
     def back() -> Callable[..., Any]:
         given = [*sizes, *other_sizes[0], sum(results), *other_sizes[1]]
-        return _without_second_derivatives(function, _native(function, code.back(), given, explained))
+        return _without_second_derivatives(function, _jax_function(function, code.back(), given, check_gradient))
 
-    def explained(arrays: Sequence[Array]) -> None:
+    def check_gradient(arrays: Sequence[Array]) -> None:
         place = len(sizes) + len(function.parameters)
         check_seeds(function.name, function.results, split_entries(arrays[place], results))
         function.check([*arrays[:place], *arrays[place + 1 :]])
 
-    def valued(arguments: Arrays, parameters: Arrays, trailing: Arrays) -> Arrays:
+    def masked_value(arguments: Arrays, parameters: Arrays, trailing: Arrays) -> Arrays:
         found = value(*arguments, *parameters, *trailing)
         if not function.masked:
             return split_entries(found, results)
-        good = _finite(found, *arguments)
-        return *split_entries(jnp.where(good[..., None], found, jnp.nan), results), good
+        valid = _finite(found, *arguments)
+        return *split_entries(jnp.where(valid[..., None], found, jnp.nan), results), valid
 
-    call: Any = jax.custom_vjp(valued)
+    call: Any = jax.custom_vjp(masked_value)
 
     def forward(arguments: Arrays, parameters: Arrays, trailing: Arrays) -> tuple[Arrays, Any]:
         outcome = call(arguments, parameters, trailing)
         return outcome, (arguments, parameters, trailing, outcome[len(results) :])
 
-    def backward(kept: Any, seeds: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        arguments, parameters, trailing, mask = kept
+    def backward(residuals: Any, seeds: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        arguments, parameters, trailing, mask = residuals
         found = back()(*arguments, *parameters, jnp.concatenate(seeds[: len(results)], axis=-1), *trailing)
-        for good in mask:
-            found = jnp.where(good[..., None], found, 0)
+        for valid in mask:
+            found = jnp.where(valid[..., None], found, 0)
         zero_parameters, zero_trailing = (tuple(jnp.zeros_like(x) for x in arrays) for arrays in (parameters, trailing))
         return split_entries(found, sizes), zero_parameters, zero_trailing
 
     call.defvjp(forward, backward)
-    made: Callable[[Arrays, Arrays, Arrays], Arrays] = call
-    return made
+    differentiable: Callable[[Arrays, Arrays, Arrays], Arrays] = call
+    return differentiable
 
 
 def _finite(*arrays: Any) -> Any:
-    """Return True for states with finite entries only."""
-    good = jnp.isfinite(arrays[0]).all(axis=-1)
+    """Return True for states of which all entries are finite."""
+    finite = jnp.isfinite(arrays[0]).all(axis=-1)
     for x in arrays[1:]:
-        good &= jnp.isfinite(x).all(axis=-1)
-    return good
+        finite &= jnp.isfinite(x).all(axis=-1)
+    return finite
 
 
-def _without_second_derivatives(function: DifferentiableFunction, pulled: Callable[..., Any]) -> Callable[..., Any]:
+def _without_second_derivatives(function: DifferentiableFunction, gradient: Callable[..., Any]) -> Callable[..., Any]:
     """Return a gradient that raises an InputError when it is differentiated."""
 
     def refuse(primals: Arrays, tangents: Arrays) -> Any:
         raise InputError(NO_SECOND_DERIVATIVES.format(function.name))
 
-    wrapped = jax.custom_jvp(pulled)
+    wrapped = jax.custom_jvp(gradient)
     wrapped.defjvp(refuse)
-    made: Callable[..., Any] = wrapped
-    return made
+    once: Callable[..., Any] = wrapped
+    return once
 
 
 TARGET_OF_PLATFORM = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
@@ -252,12 +250,12 @@ _HANDLERS: dict[str, Any] = {}
 _NUMBERS = count()
 
 
-def _native(
+def _jax_function(
     function: DifferentiableFunction, kernel: Kernel, sizes: Sequence[int], check: Callable[[Sequence[Array]], None]
 ) -> Callable[..., Any]:
     """Return a kernel as a function of JAX arrays (..., entries); `check` raises the error of invalid arguments."""
     if function.target == "cuda":
-        return _launched(function, kernel, check)
+        return _jax_function_on_gpu(function, kernel, check)
     if function.target != "cpu":
         raise InputError(f"{function.name} is for target={function.target!r}; expected target='cpu', or 'cuda'")
     from armwright.backends.llvm.backend import LlvmKernel  # noqa: PLC0415  (a GPU needs no LLVM)
@@ -285,7 +283,7 @@ def _native(
     return run
 
 
-def _launched(
+def _jax_function_on_gpu(
     function: DifferentiableFunction, kernel: Any, check: Callable[[Sequence[Array]], None]
 ) -> Callable[..., Any]:
     """Return a GPU kernel as a function of JAX arrays (..., entries)."""
@@ -296,15 +294,15 @@ def _launched(
     def launch(context: Any, out: Any, *given: Any) -> None:
         with card.stream_at(context.stream):
             result = card.from_buffer(out)
-            columns = [card.broadcast_states(card.from_buffer(x), result.shape[:-1]) for x in given]
-            told = kernel.launch(columns, result.reshape(-1, entries))
-            if not function.masked and kernel.first_bad(told) is not None:
-                check([card.to_numpy(x) for x in columns])
+            arrays = [card.broadcast_states(card.from_buffer(x), result.shape[:-1]) for x in given]
+            flags = kernel.launch(arrays, result.reshape(-1, entries))
+            if not function.masked and kernel.first_bad(flags) is not None:
+                check([card.to_numpy(x) for x in arrays])
                 raise gradient_overflow(function)
 
     def run(*arrays: Any) -> Any:
         result = jax.ShapeDtypeStruct((*arrays[0].shape[:-1], entries), function.dtype)
-        made: Any = buffer_callback(launch, result, vmap_method="broadcast_all")
-        return made(*arrays)
+        callback: Any = buffer_callback(launch, result, vmap_method="broadcast_all")
+        return callback(*arrays)
 
     return run

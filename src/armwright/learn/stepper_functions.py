@@ -1,7 +1,7 @@
 """Steps and rollouts of a stepper as differentiable functions.
 
-Unless they raise, a last result marks the valid states: the others are nan and have no gradient, so that they do not
-affect valid ones.
+If they do not raise errors, their last result marks the valid states; others are nan and have no gradient, so that
+they do not affect valid ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from armwright.errors import InputError, SimulationError
 from armwright.learn.differentiable_functions import FunctionKernels, check_seeds
 from armwright.simulation import Stepper
 
-Pull = Callable[[Sequence[Array], Sequence[Array], int], tuple[Array, ...]]
+Vjp = Callable[[Sequence[Array], Sequence[Array], int], tuple[Array, ...]]
 """A function of arguments, gradients by the results and threads that returns gradients by the arguments."""
 
 
@@ -33,13 +33,8 @@ class _StepperFunction:
 
     def __init__(self, stepper: Stepper, what: str, raises: bool) -> None:
         robot = checked_stepper(stepper, what).robot
-        self.stepper, self.dtype, self.name, self.masked = (
-            stepper,
-            stepper.dtype,
-            f"a {what} of {robot.name}",
-            not raises,
-        )
-        self.target = stepper.target
+        self.stepper, self.name, self.masked = stepper, f"a {what} of {robot.name}", not raises
+        self.dtype, self.target = stepper.dtype, stepper.target
         self.results, self.trailing = {"q": robot.nq, "qd": robot.n}, (stepper.code.plan,)
 
     @property
@@ -47,35 +42,31 @@ class _StepperFunction:
         """Parameters that vary, after the arguments."""
         return self.stepper.code.held
 
-    def _pulled(self, pull: Pull, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+    def _vjp(self, vjp: Vjp, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
         """Return the gradient; an error says whether the function or the gradient by the results is not finite."""
         try:
-            return self._pulled_masked(pull, arrays, seeds, threads) if self.masked else pull(arrays, seeds, threads)
+            return self._masked_vjp(vjp, arrays, seeds, threads) if self.masked else vjp(arrays, seeds, threads)
         except SimulationError as error:
             check_seeds(self.name, self.results, seeds[:2])
             raise SimulationError(f"the gradient of {self.name}: {error}", t=error.t) from None
 
-    def _pulled_masked(
-        self, pull: Pull, arrays: Sequence[Array], seeds: Sequence[Array], threads: int
-    ) -> tuple[Array, ...]:
-        """Return the gradient of valid states, zero for others, which are computed with the numbers of a valid one."""
+    def _masked_vjp(self, vjp: Vjp, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        """Return the gradient of valid states and zero for others, whose arguments those of a valid state replace."""
         *seeds, good = seeds
         if good.all():
-            return pull(arrays, seeds, threads)
+            return vjp(arrays, seeds, threads)
         if not good.any():
             return tuple(np.zeros_like(x) for x in arrays)
         place = tuple(int(i) for i in np.argwhere(good)[0])
-        return pull(
-            [_where_valid(good, x, x[place]) for x in arrays], [_where_valid(good, x, 0) for x in seeds], threads
-        )
+        arrays, seeds = [_where_valid(good, x, x[place]) for x in arrays], [_where_valid(good, x, 0) for x in seeds]
+        return vjp(arrays, seeds, threads)
 
 
 def _where_valid(good: Array, x: Array, other: Array | int) -> Array:
     """Return x for valid states, `other` for the rest."""
-    found: Array = np.where(good.reshape(*good.shape, *(1,) * (x.ndim - good.ndim)), x, other).astype(
-        x.dtype, copy=False
-    )
-    return found
+    mask = good.reshape(*good.shape, *(1,) * (x.ndim - good.ndim))
+    chosen: Array = np.where(mask, x, other).astype(x.dtype, copy=False)
+    return chosen
 
 
 class StepFunction(_StepperFunction):
@@ -87,13 +78,13 @@ class StepFunction(_StepperFunction):
         self.shapes = {"q": (stepper.robot.nq,), "qd": (n,), "tau": (n,)}
 
     def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        """Return q and qd after the step, and the valid states if masked."""
+        """Return q and qd after the step, and the mask of valid states if masked."""
         q, qd, tau = arrays
         return self.stepper.step(q, qd, tau, threads=threads if q.ndim > 1 else 1, raises=not self.masked)
 
-    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        """Return the gradient by the arguments, from the one by the results."""
-        return self._pulled(self._back, arrays, seeds, threads)
+    def vjp(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        """Return the gradient by the arguments, for the gradient `seeds` by the results."""
+        return self._vjp(self._back, arrays, seeds, threads)
 
     def _back(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
         nq, batch = self.results["q"], arrays[0].shape[:-1]
@@ -109,9 +100,9 @@ class StepFunction(_StepperFunction):
     def check(self, arrays: Sequence[Array]) -> None:
         """Raise the error of the first state whose step is not finite."""
         kernel, (states, _) = self.code.value, arrays[0].shape
-        found = package(*arrays).empty((states, *kernel.shape), self.dtype)
-        if not kernel.run(arrays, found):
-            raise self.stepper.failure(arrays, (states,), np.asarray(np.isfinite(found).all(axis=-1)))
+        results = package(*arrays).empty((states, *kernel.shape), self.dtype)
+        if not kernel.run(arrays, results):
+            raise self.stepper.failure(arrays, (states,), np.asarray(np.isfinite(results).all(axis=-1)))
 
 
 class RolloutFunction(_StepperFunction):
@@ -125,13 +116,13 @@ class RolloutFunction(_StepperFunction):
         self.shapes = {"q0": (stepper.robot.nq,), "qd0": (n,), "tau": (tau[-2], n)}
 
     def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        """Return all states of the rollouts, and the valid rollouts if masked."""
+        """Return all states of the rollouts, and the mask of valid rollouts if masked."""
         q0, qd0, tau = arrays
         return self.stepper.rollout(q0, qd0, tau, threads, raises=not self.masked)
 
-    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        """Return the gradient by the arguments, from the one by the results."""
-        return self._pulled(self._back, arrays, seeds, threads)
+    def vjp(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        """Return the gradient by the arguments, for the gradient `seeds` by the results."""
+        return self._vjp(self._back, arrays, seeds, threads)
 
     def _back(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
         (q0, qd0, tau), (by_q, by_qd) = arrays, seeds

@@ -3,7 +3,7 @@
 tau = inverse_dynamics(robot, q, qd, qdd)      tensors (n,) or (..., n), float32 or float64
 qdd = forward_dynamics(robot, q, qd, tau)
 q, qd = step(stepper, q, qd, tau)              stepper = armwright.stepper(robot, dt=0.01)
-q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): every state on the way
+q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): all states
 
 Tensors are read in place, and results are written once. Gradients are compiled too, of first order; those by
 quaternions in q are tangent to the unit sphere. The number of threads is that of PyTorch. For tensors on a GPU, make
@@ -46,12 +46,12 @@ DTYPES = {torch.float32: "float32", torch.float64: "float64"}
 
 def inverse_dynamics(robot: Robot, q: Tensor, qd: Tensor, qdd: Tensor) -> Tensor:
     """Return the torques (..., n) for the accelerations qdd, as `robot.inverse_dynamics`; tensors of one dtype."""
-    return _solved(robot, "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
+    return _dynamics_result(robot, "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
 
 
 def forward_dynamics(robot: Robot, q: Tensor, qd: Tensor, tau: Tensor) -> Tensor:
     """Return the accelerations (..., n) under the torques tau, as `robot.forward_dynamics`; tensors of one dtype."""
-    return _solved(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
+    return _dynamics_result(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
 
 
 def step(stepper: Stepper, q: Tensor, qd: Tensor, tau: Tensor, raises: bool = True) -> tuple[Tensor, ...]:
@@ -60,7 +60,7 @@ def step(stepper: Stepper, q: Tensor, qd: Tensor, tau: Tensor, raises: bool = Tr
     With `raises=False` a third tensor marks the valid states: others are nan and have no gradient.
     """
     arguments = {"q": q, "qd": qd, "tau": tau}
-    return _called(StepFunction(stepper, raises), arguments, _common_dtype("step", arguments))
+    return _apply(StepFunction(stepper, raises), arguments, _common_dtype("step", arguments))
 
 
 def rollout(stepper: Stepper, q0: Tensor, qd0: Tensor, tau: Tensor, raises: bool = True) -> tuple[Tensor, ...]:
@@ -71,12 +71,12 @@ def rollout(stepper: Stepper, q0: Tensor, qd0: Tensor, tau: Tensor, raises: bool
     """
     arguments = {"q0": q0, "qd0": qd0, "tau": tau}
     dtype = _common_dtype("rollout", arguments)
-    return _called(RolloutFunction(stepper, tuple(tau.shape), raises), arguments, dtype)
+    return _apply(RolloutFunction(stepper, tuple(tau.shape), raises), arguments, dtype)
 
 
-def _solved(robot: Robot, problem: str, arguments: Mapping[str, Tensor]) -> Tensor:
+def _dynamics_result(robot: Robot, problem: str, arguments: Mapping[str, Tensor]) -> Tensor:
     dtype = _common_dtype(problem, arguments)
-    (result,) = _called(_dynamics(checked_robot(robot, problem), problem, dtype, _target(arguments)), arguments, dtype)
+    (result,) = _apply(_dynamics(checked_robot(robot, problem), problem, dtype, _target(arguments)), arguments, dtype)
     return result
 
 
@@ -94,14 +94,10 @@ def _common_dtype(what: str, arguments: Mapping[str, Tensor]) -> str:
     """Return the common dtype of tensors; an InputError unless all are on the CPU or on one GPU, with one dtype."""
     for name, x in arguments.items():
         if not isinstance(x, Tensor):
-            raise InputError(
-                f"{what}: {name} is {type(x).__name__}; expected a tensor, such as torch.as_tensor({name})"
-            )
+            raise InputError(f"{what}: {name} is {type(x).__name__}; expected torch.as_tensor({name})")
         if x.device.type not in ("cpu", "cuda") or x.layout is not torch.strided:
             kind = f"{x.layout}" if x.device.type in ("cpu", "cuda") else f"on {x.device}"
-            raise InputError(
-                f"{what}: {name} is {kind}; expected a dense tensor on the CPU or a GPU, such as {name}.cpu()"
-            )
+            raise InputError(f"{what}: {name} is {kind}; expected a dense tensor on the CPU or a GPU")
     devices = {name: x.device for name, x in arguments.items()}
     if len(set(devices.values())) > 1:
         listed = ", ".join(f"{name} on {device}" for name, device in devices.items())
@@ -110,13 +106,11 @@ def _common_dtype(what: str, arguments: Mapping[str, Tensor]) -> str:
     first = next(iter(dtypes.values()))
     if first not in DTYPES or set(dtypes.values()) != {first}:
         listed = ", ".join(f"{name} {dtype}" for name, dtype in dtypes.items())
-        raise InputError(
-            f"{what} got {listed}; expected all float32, or all float64, such as {next(iter(arguments))}.double()"
-        )
+        raise InputError(f"{what} got {listed}; expected all float32, or all float64")
     return DTYPES[first]
 
 
-def _called(function: DifferentiableFunction, arguments: Mapping[str, Tensor], dtype: str) -> tuple[Tensor, ...]:
+def _apply(function: DifferentiableFunction, arguments: Mapping[str, Tensor], dtype: str) -> tuple[Tensor, ...]:
     if dtype != function.dtype.name:
         raise InputError(
             f"{function.name} got {dtype}; its stepper has {function.dtype}: convert the tensors, or make it with "
@@ -138,19 +132,18 @@ def _called(function: DifferentiableFunction, arguments: Mapping[str, Tensor], d
     return results
 
 
-def _computed(function: DifferentiableFunction, work: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> Any:
+def _on_arrays(function: DifferentiableFunction, work: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> Any:
     """Call `work` with tensors as arrays in the same memory, and return its results as tensors."""
     card = backend(function.target).device
     if card is None:
         arrays = [x.detach().resolve_neg().numpy() for x in tensors]
         return tuple(torch.as_tensor(array) for array in work(arrays, torch.get_num_threads()))
     with card.stream("torch"):
-        return tuple(
-            card.to_package(array, "torch") for array in work([card.to_cupy(x.resolve_neg()) for x in tensors], 1)
-        )
+        arrays = [card.to_cupy(x.resolve_neg()) for x in tensors]
+        return tuple(card.to_package(array, "torch") for array in work(arrays, 1))
 
 
-def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, tensors: Sequence[Tensor]) -> Any:
+def _vmapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, tensors: Sequence[Tensor]) -> Any:
     """Apply a function of batches under `torch.func.vmap`: the mapped axis comes first."""
     moved = [
         x.expand(size, *x.shape) if axis is None else x.movedim(axis, 0)
@@ -163,8 +156,8 @@ def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, te
 class _Value(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(function: DifferentiableFunction, *tensors: Tensor) -> tuple[Tensor, ...]:
-        made: tuple[Tensor, ...] = _computed(function, function.value, tensors)
-        return made
+        results: tuple[Tensor, ...] = _on_arrays(function, function.value, tensors)
+        return results
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -177,7 +170,7 @@ class _Value(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, *seeds: Tensor) -> tuple[Any, ...]:
         count = len(ctx.function.shapes)
         tensors, mask = ctx.saved_tensors[:count], ctx.saved_tensors[count:]
-        return (None, *_Pulled.apply(ctx.function, *tensors, *seeds[: len(seeds) - len(mask)], *mask))
+        return (None, *_Gradient.apply(ctx.function, *tensors, *seeds[: len(seeds) - len(mask)], *mask))
 
     @staticmethod
     def jvp(ctx: Any, *_tangents: Tensor) -> Any:
@@ -185,19 +178,19 @@ class _Value(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], function: DifferentiableFunction, *tensors: Tensor) -> Any:
-        return _mapped(_Value, info.batch_size, in_dims, function, tensors)
+        return _vmapped(_Value, info.batch_size, in_dims, function, tensors)
 
 
-class _Pulled(torch.autograd.Function):  # type: ignore[misc]
+class _Gradient(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(function: DifferentiableFunction, *tensors: Tensor) -> tuple[Tensor, ...]:
         count = len(function.shapes)
 
-        def pulled(arrays: Sequence[Any], threads: int) -> Sequence[Any]:
-            return function.pulled(arrays[:count], arrays[count:], threads)
+        def gradient(arrays: Sequence[Any], threads: int) -> Sequence[Any]:
+            return function.vjp(arrays[:count], arrays[count:], threads)
 
-        made: tuple[Tensor, ...] = _computed(function, pulled, tensors)
-        return made
+        gradients: tuple[Tensor, ...] = _on_arrays(function, gradient, tensors)
+        return gradients
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -209,4 +202,4 @@ class _Pulled(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], function: DifferentiableFunction, *tensors: Tensor) -> Any:
-        return _mapped(_Pulled, info.batch_size, in_dims, function, tensors)
+        return _vmapped(_Gradient, info.batch_size, in_dims, function, tensors)

@@ -15,7 +15,7 @@ except ImportError:
 from functools import partial
 
 from armwright.learn.gym.environments import Environment, Environments
-from armwright.learn.gym.make import DEFAULT_EPISODE_STEPS, named, single, vector
+from armwright.learn.gym.make import DEFAULT_EPISODE_STEPS, make_registered, single, vector
 from armwright.learn.gym.robot_plant import Plant
 from armwright.learn.gym.standard_tasks import Hold, Reach, Track
 from armwright.learn.gym.task import Draw, Scene, Task, nearness
@@ -23,8 +23,8 @@ from armwright.learn.gym.task import Draw, Scene, Task, nearness
 for _task in (Reach, Track, Hold):
     gymnasium.register(
         f"armwright/{_task.__name__}-v0",
-        entry_point=partial(named, single, _task),
-        vector_entry_point=partial(named, vector, _task),
+        entry_point=partial(make_registered, single, _task),
+        vector_entry_point=partial(make_registered, vector, _task),
         max_episode_steps=DEFAULT_EPISODE_STEPS,
     )
 

@@ -31,7 +31,7 @@ from armwright.model.unit_vectors import unit_length_error
 from armwright.simulation.stepper import Stepper, stepper
 
 DIVERGED_SPEED = 1e4
-"""Speed, rad/s or m/s, from which a motion counts as diverged though it is still finite."""
+"""Speed, rad/s or m/s, from which a motion counts as diverged."""
 RESET_MASK = "reset_mask"
 """Gymnasium's option of a reset that selects environments."""
 
@@ -39,8 +39,8 @@ RESET_MASK = "reset_mask"
 class Environments(VectorEnv):  # type: ignore[misc]
     """Many environments of one robot and one task, stepped together; `vector` makes them.
 
-    After the end of an episode, the next step starts a new one and does nothing else: its reward is zero and its action
-    is ignored (Gymnasium's `AutoresetMode.NEXT_STEP`).
+    After the end of an episode, the next step only starts a new one: its reward is zero and its action is ignored
+    (Gymnasium's `AutoresetMode.NEXT_STEP`).
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012  (as in Gymnasium)
@@ -63,11 +63,11 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._q, self._qd, self._tau, self._action = (np.zeros((num_envs, k)) for k in (plant.robot.nq, n, n, motors))
         self._steps = np.zeros(num_envs, int)
         self._diverged, self._ended = np.zeros((2, num_envs), bool)
-        self._given: dict[str, Array] = {}
+        self._drawn: dict[str, Array] = {}
         self.stepper = self._make_stepper(substeps)
         self._parameters = frozenset(robot_parameters(plant.robot))
-        self._begun = False
-        self._begin(np.arange(num_envs), {})
+        self._started = False
+        self._start_episodes(np.arange(num_envs), {})
         self._width: int | None = None
         self._width = self._observed(self._scene()).shape[1]
         self.single_observation_space = Box(-np.inf, np.inf, (self._width,), np.float32)
@@ -102,11 +102,11 @@ class Environments(VectorEnv):  # type: ignore[misc]
         options   values in place of drawn ones, by name: {"target": [0.5, 0, 0.3]}, one for all environments, or one
                   for each
         """
-        chosen = dict({} if options is None else checked_mapping("options", options, '{"q": q}'))
-        lanes = self._lanes(chosen.pop(RESET_MASK, None))
-        self._seed_streams(lanes, self.np_random_seed if seed is None and not self._begun else seed)
-        self._begin(lanes, chosen)
-        self._begun = True
+        values = dict({} if options is None else checked_mapping("options", options, '{"q": q}'))
+        lanes = self._lanes(values.pop(RESET_MASK, None))
+        self._seed_streams(lanes, self.np_random_seed if seed is None and not self._started else seed)
+        self._start_episodes(lanes, values)
+        self._started = True
         scene = self._scene()
         return self._observed(scene), self._info(scene)
 
@@ -116,11 +116,11 @@ class Environments(VectorEnv):  # type: ignore[misc]
         A motion that diverges, or has an action that is not finite, terminates: info["diverged"] is True, and its last
         finite state is observed.
         """
-        if not self._begun:
+        if not self._started:
             raise InputError("step before the first reset; call reset(seed=...) once")
         fresh = self._ended.copy()
-        self._move(self._clipped_actions(actions))
-        self._begin(np.flatnonzero(fresh), {})
+        self._advance(self._clipped_actions(actions))
+        self._start_episodes(np.flatnonzero(fresh), {})
         scene = self._scene()
         rewards = checked_rows("reward", self.task.reward(scene), (self.num_envs,))
         terminated = checked_rows("terminate", self.task.terminate(scene), (self.num_envs,), bool) | self._diverged
@@ -139,10 +139,8 @@ class Environments(VectorEnv):  # type: ignore[misc]
             return np.arange(self.num_envs)
         chosen = number_array(RESET_MASK, mask, bool)
         if chosen.shape != (self.num_envs,):
-            raise InputError(
-                f"{RESET_MASK} has shape {chosen.shape}; expected ({self.num_envs},), one for each environment"
-            )
-        if not self._begun:
+            raise InputError(f"{RESET_MASK} has shape {chosen.shape}; expected ({self.num_envs},)")
+        if not self._started:
             raise InputError(f"{RESET_MASK} before the first reset; call reset(seed=...) once before")
         return np.flatnonzero(chosen)
 
@@ -161,13 +159,13 @@ class Environments(VectorEnv):  # type: ignore[misc]
         array = checked_array("actions", actions, shape[1:], np.dtype(float), "in [-1, 1], for every motor")
         if array.shape != shape:
             raise InputError(f"actions have shape {array.shape}; expected {shape}, a row for every environment")
-        found: Array = np.clip(np.asfortranarray(array), -1.0, 1.0)
+        clipped: Array = np.clip(np.asfortranarray(array), -1.0, 1.0)
         self._diverged = ~all_in_row(np.isfinite(array))
-        found[self._diverged] = 0.0
-        return found
+        clipped[self._diverged] = 0.0
+        return clipped
 
-    def _move(self, action: Array) -> None:
-        """Take one compiled step of all; those that diverge keep their state.
+    def _advance(self, action: Array) -> None:
+        """Take one compiled step of all environments; those that diverge keep their state.
 
         States are kept column-major: NumPy is several times faster along columns than along rows of a few joints.
         """
@@ -176,19 +174,19 @@ class Environments(VectorEnv):  # type: ignore[misc]
         if self.task.disturb is not None:
             pushed = self.task.disturb(self._scene())
             total = total + checked_rows("disturb", pushed, self._qd.shape)
-        q, qd, good = self.stepper.step(self._q, self._qd, total, threads=self.threads, raises=False)
-        good = good & all_in_row(np.abs(qd) < DIVERGED_SPEED) & ~self._diverged
+        q, qd, valid = self.stepper.step(self._q, self._qd, total, threads=self.threads, raises=False)
+        valid = valid & all_in_row(np.abs(qd) < DIVERGED_SPEED) & ~self._diverged
         if self.plant.robot.loops:
-            good &= self.plant.closable(q)
-        if good.all():
+            valid &= self.plant.closable(q)
+        if valid.all():
             self._q, self._qd = np.asfortranarray(q), np.asfortranarray(qd)
         else:
-            self._q, self._qd = (np.where(good[:, None], x, y) for x, y in ((q, self._q), (qd, self._qd)))
-            self._tau = np.where(good[:, None], self._tau, 0.0)
-        self._diverged = ~good
+            self._q, self._qd = (np.where(valid[:, None], x, y) for x, y in ((q, self._q), (qd, self._qd)))
+            self._tau = np.where(valid[:, None], self._tau, 0.0)
+        self._diverged = ~valid
         self._steps = self._steps + 1
 
-    def _begin(self, lanes: Array, options: Mapping[str, Any]) -> None:
+    def _start_episodes(self, lanes: Array, options: Mapping[str, Any]) -> None:
         """Start episodes with the values that the task draws, or those of `options`."""
         if not len(lanes):
             return
@@ -205,31 +203,31 @@ class Environments(VectorEnv):  # type: ignore[misc]
         for array in (self._tau, self._action, self._steps, self._diverged, self._ended):
             array[lanes] = 0
         for name, value in drawn.items():
-            kept = self._given.setdefault(name, np.zeros((self.num_envs, *value.shape[1:])))
-            kept[lanes] = value
+            stored = self._drawn.setdefault(name, np.zeros((self.num_envs, *value.shape[1:])))
+            stored[lanes] = value
             if name in self.task.varied:
                 self.stepper.parameters[name][lanes] = value
 
     def _checked(self, drawn: Mapping[str, Any], count: int) -> dict[str, Array]:
         """Return the values of a reset as rows for each environment; an InputError if an episode cannot start there."""
         robot, varied = self.plant.robot, self.task.varied
-        for name in ("q", *varied, *self._given):
+        for name in ("q", *varied, *self._drawn):
             if name not in drawn:
                 raise InputError(f"reset gives {', '.join(drawn)}; expected {name!r} as well, one for each environment")
         rows = {"q": (robot.nq,), "qd": (robot.n,)} | {name: self.stepper.parameters[name].shape[1:] for name in varied}
-        rows |= {name: array.shape[1:] for name, array in self._given.items()}
-        found = {}
+        rows |= {name: array.shape[1:] for name, array in self._drawn.items()}
+        checked = {}
         for name, value in drawn.items():
             given = number_array(f"{name!r} of reset", value)
-            found[name] = checked_rows(f"{name!r} of reset", given, (count, *rows.get(name, given.shape[1:])))
+            checked[name] = checked_rows(f"{name!r} of reset", given, (count, *rows.get(name, given.shape[1:])))
             if name in varied:
-                check_parameter(name, found[name])
+                check_parameter(name, checked[name])
             elif name in self._parameters:
                 raise InputError(f"reset gives {name!r}, a parameter of {robot.name}; expected it in vary=({name!r},)")
-        self._check_beginning(found["q"])
-        return found
+        self._check_start(checked["q"])
+        return checked
 
-    def _check_beginning(self, q: Array) -> None:
+    def _check_start(self, q: Array) -> None:
         """Raise an InputError for start positions that are invalid or would end the episode at once."""
         robot = self.plant.robot
         if error := unit_length_error(robot, "q of reset", q):
@@ -237,7 +235,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         if not (closed := self.plant.closable(q)).all():
             raise InputError(
                 f"reset begins at q = {q[closed.argmin()]}, where loops of {robot.name} cannot be closed; expected one "
-                "where they can, such as draw.positions() has"
+                "where they can, such as draw.positions() returns"
             )
         inside = self.plant.inside(q, LIMIT_SLACK)
         if self.task.terminate is outside and not inside.all():
@@ -248,22 +246,21 @@ class Environments(VectorEnv):  # type: ignore[misc]
 
     def _scene(self) -> Scene:
         """Return the state as a Scene for the functions of the task: read-only views."""
-        q, qd, tau, action, steps, diverged = map(
-            read_only, (self._q, self._qd, self._tau, self._action, self._steps, self._diverged)
-        )
-        given = {name: read_only(array) for name, array in self._given.items()}
-        return Scene(self.plant, self.task, q, qd, tau, action, steps, diverged, given)
+        arrays = (self._q, self._qd, self._tau, self._action, self._steps, self._diverged)
+        q, qd, tau, action, steps, diverged = map(read_only, arrays)
+        drawn = {name: read_only(array) for name, array in self._drawn.items()}
+        return Scene(self.plant, self.task, q, qd, tau, action, steps, diverged, drawn)
 
     def _observed(self, scene: Scene) -> Array:
-        found = number_array("observe", self.task.observe(scene)).copy("K")
-        if found.dtype != np.float32:
-            with np.errstate(over="ignore"):  # infinite numbers are reported below
-                found = found.astype(np.float32)
-        if found.ndim != 2 or len(found) != self.num_envs or self._width not in (None, found.shape[1]):
-            wanted = "numbers)" if self._width is None else f"{self._width}), as at first"
-            raise InputError(f"observe has shape {found.shape}; expected ({self.num_envs}, {wanted}")
-        check_finite_rows("observe", found)
-        return found
+        observed = number_array("observe", self.task.observe(scene)).copy("K")
+        if observed.dtype != np.float32:
+            with np.errstate(over="ignore"):  # infinite numbers raise the error below
+                observed = observed.astype(np.float32)
+        if observed.ndim != 2 or len(observed) != self.num_envs or self._width not in (None, observed.shape[1]):
+            expected = "numbers)" if self._width is None else f"{self._width}), as at first"
+            raise InputError(f"observe has shape {observed.shape}; expected ({self.num_envs}, {expected}")
+        check_finite_rows("observe", observed)
+        return observed
 
     def _info(self, scene: Scene) -> dict[str, Any]:
         """Return info, with Gymnasium's masks of validity, which are True for all."""
@@ -271,9 +268,9 @@ class Environments(VectorEnv):  # type: ignore[misc]
         for name, value in checked_mapping("report", self.task.report(scene), '{"distance": scene.distance}').items():
             if name in info or name.startswith("_"):
                 raise InputError(f"report gives {name!r}; expected another name, without an underscore at its start")
-            info[name] = found = np.array(number_array(f"{name!r} of report", value, object))
-            if found.shape[:1] != (self.num_envs,):
-                raise InputError(f"report gives {name!r} of shape {found.shape}; expected ({self.num_envs}, ...)")
+            info[name] = array = np.array(number_array(f"{name!r} of report", value, object))
+            if array.shape[:1] != (self.num_envs,):
+                raise InputError(f"report gives {name!r} of shape {array.shape}; expected ({self.num_envs}, ...)")
         return info | {f"_{name}": np.ones(self.num_envs, bool) for name in info}
 
 
@@ -284,10 +281,8 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 
     def __init__(self, environments: Environments) -> None:
         self.vector, self.task, self.plant = environments, environments.task, environments.plant
-        self.observation_space, self.action_space = (
-            environments.single_observation_space,
-            environments.single_action_space,
-        )
+        self.observation_space = environments.single_observation_space
+        self.action_space = environments.single_action_space
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -300,8 +295,8 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Take one step; return observation, reward, terminated, truncated and info."""
-        found = numbers("action", action, "expected one in [-1, 1] for every motor")
-        observed, rewards, terminated, truncated, info = self.vector.step(found[None])
+        checked = numbers("action", action, "expected one in [-1, 1] for every motor")
+        observed, rewards, terminated, truncated, info = self.vector.step(checked[None])
         self.vector._ended[:] = False  # a single environment waits for a reset
         return observed[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _info_of_one(info)
 
@@ -312,8 +307,8 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 
 def _info_of_one(info: Mapping[str, Any]) -> dict[str, Any]:
     """Return info without the first axis; numbers are Python's, as Gymnasium requires for batches."""
-    own = {name: value[0] for name, value in info.items() if not name.startswith("_")}
-    return {name: value if np.ndim(value) else value.item() for name, value in own.items()}
+    values = {name: value[0] for name, value in info.items() if not name.startswith("_")}
+    return {name: value if np.ndim(value) else value.item() for name, value in values.items()}
 
 
 add_former_names(Environment, alone="vector")

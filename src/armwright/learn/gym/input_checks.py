@@ -38,35 +38,35 @@ def check_share(name: str, value: object) -> None:
 
 def number_array(name: str, value: object, dtype: type = float) -> Array:
     """Return the value as an array of numbers (or of `dtype`); an InputError for text, complex or masked entries."""
-    kinds, wanted = ARRAY_KINDS[dtype]
+    kinds, expected = ARRAY_KINDS[dtype]
     try:
-        found = np.asarray(value)
+        array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"{name} is no array ({error}); expected {wanted}") from None
-    if found.dtype.kind not in kinds or masked(value):
-        held = "masked entries" if masked(value) else f"{found.dtype.name} values"
-        raise InputError(f"{name} holds {held}; expected {wanted}")
-    return found
+        raise InputError(f"{name} is no array ({error}); expected {expected}") from None
+    if array.dtype.kind not in kinds or masked(value):
+        content = "masked entries" if masked(value) else f"{array.dtype.name} values"
+        raise InputError(f"{name} holds {content}; expected {expected}")
+    return array
 
 
-def check_finite_rows(name: str, found: Array) -> None:
+def check_finite_rows(name: str, array: Array) -> None:
     """Raise an InputError if an entry is nan or infinite; it names the row."""
-    if not np.isfinite(found).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(found))[0])
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(
-            f"{name} is {found[place]} in row {place[0]}; expected finite numbers: look for a division by zero, "
+            f"{name} is {array[index]} in row {index[0]}; expected finite numbers: look for a division by zero, "
             "a root or a logarithm there"
         )
 
 
 def checked_rows(name: str, value: object, shape: tuple[int, ...], dtype: type = float) -> Array:
     """Return a copy of the value with one row for each environment; an InputError unless all is finite."""
-    found: Array = np.array(number_array(name, value, dtype), dtype)
-    if found.shape != shape:
-        raise InputError(f"{name} has shape {found.shape}; expected {shape}, a row for each environment")
+    array: Array = np.array(number_array(name, value, dtype), dtype)
+    if array.shape != shape:
+        raise InputError(f"{name} has shape {array.shape}; expected {shape}, a row for each environment")
     if dtype is float:
-        check_finite_rows(name, found)
-    return found
+        check_finite_rows(name, array)
+    return array
 
 
 def checked_mapping(name: str, value: object, example: str) -> Mapping[str, Any]:

@@ -61,7 +61,7 @@ def vector(
     if response < dt and action != "torque":
         raise InputError(f"response = {response:g} s: expected dt = {dt:g} s or more, or it would overshoot")
     plant = Plant(robot if isinstance(robot, Robot) else load(robot), task.frame, action, float(dt), float(response))
-    made = Environments(
+    environments = Environments(
         plant,
         task,
         whole_number("num_envs", num_envs, 1),
@@ -71,8 +71,8 @@ def vector(
     )
     if seed is not None:
         seed = whole_number("seed", seed, 0)
-        made._np_random, made._np_random_seed = seeding.np_random(seed)
-    return made
+        environments._np_random, environments._np_random_seed = seeding.np_random(seed)
+    return environments
 
 
 def single(
@@ -89,14 +89,14 @@ def single(
     return Environment(vector(robot, task, 1, max_episode_steps=max_episode_steps, **options))
 
 
-def named(
+def make_registered(
     make: Callable[..., Made], kind: type[Reach | Track | Hold], *, task: Task | None = None, **options: Any
 ) -> Made:
     """Make an environment with a task of this kind; options may include the fields of the task."""
-    own = {field.name: options.pop(field.name) for field in fields(kind) if field.name in options}
+    fields_of_task = {field.name: options.pop(field.name) for field in fields(kind) if field.name in options}
     if task is not None and not isinstance(task, kind):
-        raise InputError(f"task is {task!r}; expected {kind.__name__}(...), or its parts one by one")
-    chosen = replace(kind() if task is None else task, **own)
+        raise InputError(f"task is {task!r}; expected {kind.__name__}(...), or its fields one by one")
+    chosen = replace(kind() if task is None else task, **fields_of_task)
     known = [*(vector.__kwdefaults__ or {}), "robot", *(field.name for field in fields(kind))]
     if make is vector:
         known.append("num_envs")

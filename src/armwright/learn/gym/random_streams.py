@@ -17,21 +17,20 @@ MIX_ROUNDS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 WORD_RANGE = 2**64
 
 
-def mixed(x: Array) -> Array:
+def splitmix_hash(x: Array) -> Array:
     """Apply the finalizer of SplitMix64: every bit of the result depends on every bit of x."""
     for shift, factor in MIX_ROUNDS:
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    found: Array = x ^ (x >> np.uint64(31))
-    return found
+    hashed: Array = x ^ (x >> np.uint64(31))
+    return hashed
 
 
 class Streams:
     """One stream of random numbers for each of `seeds`."""
 
     def __init__(self, seeds: ArrayLike) -> None:
-        self._keys = mixed(
-            mixed(np.array([int(seed) % WORD_RANGE for seed in np.ravel(seeds)], np.uint64) + GOLDEN_GAMMA)
-        )
+        words = np.array([int(seed) % WORD_RANGE for seed in np.ravel(seeds)], np.uint64)
+        self._keys = splitmix_hash(splitmix_hash(words + GOLDEN_GAMMA))
         self._drawn = np.zeros(len(self._keys), np.uint64)
 
     def __len__(self) -> int:
@@ -43,9 +42,9 @@ class Streams:
 
     def unit(self, lanes: Array, size: int) -> Array:
         """Draw numbers in [0, 1) for some environments, (lanes, size)."""
-        places = self._drawn[lanes][:, None] + np.arange(1, size + 1, dtype=np.uint64)
+        counters = self._drawn[lanes][:, None] + np.arange(1, size + 1, dtype=np.uint64)
         self._drawn[lanes] += np.uint64(size)
-        words = mixed(self._keys[lanes][:, None] + places * GOLDEN_GAMMA)
+        words = splitmix_hash(self._keys[lanes][:, None] + counters * GOLDEN_GAMMA)
         numbers: Array = (words >> np.uint64(11)) * 2.0**-53
         return numbers
 

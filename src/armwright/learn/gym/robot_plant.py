@@ -28,7 +28,7 @@ DEFAULT_SPEED = {True: 0.5, False: 2.0}
 DEFAULT_ACCELERATION = 10.0
 """Acceleration, rad/s^2 or m/s^2, of a motor of unknown torque, added to twice the gravity torque."""
 DEFAULT_RANGE = {True: 0.5, False: math.pi}
-"""Half the range, m or rad, in which positions of a joint without limits are drawn."""
+"""Half the range, m or rad, from which positions of a joint without limits are drawn."""
 FRICTION_SMOOTHING = 0.1
 """Speed, rad/s or m/s, below which dry friction is smoothed; a simulation takes less, with shorter steps."""
 MAX_DECAY_STEP = 2.0
@@ -65,11 +65,11 @@ class Plant:
     def _check_motors(self) -> None:
         without = [joint.name for joint in self.robot.joints if not _driven(joint)]
         falls = self.floating and any(self.robot.gravity)
-        turned = bool(without) and self.action != "torque"
-        if not falls and not turned:
+        undriven = bool(without) and self.action != "torque"
+        if not falls and not undriven:
             return
-        problems = [f"no motor moves {listed(without)} as action={self.action!r} requires"] if turned else []
-        expected = ["action='torque'"] if turned else []
+        problems = [f"no motor moves {listed(without)} as action={self.action!r} requires"] if undriven else []
+        expected = ["action='torque'"] if undriven else []
         if falls:
             problems.append("its base floats and would fall")
             expected.append("a robot on a fixed base or one without weight: with_gravity([0, 0, 0])")
@@ -107,10 +107,10 @@ class Plant:
     @cached_property
     def span(self) -> Array:
         """The ranges in which positions of the single joints are drawn, (2, single)."""
-        usual = np.array([DEFAULT_RANGE[joint.prismatic] for joint in self.robot.joints])[self.single]
+        half_range = np.array([DEFAULT_RANGE[joint.prismatic] for joint in self.robot.joints])[self.single]
         low, high = self.limits
-        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * usual, -usual))
-        return np.stack([low, np.where(np.isfinite(high), high, low + 2 * usual)])
+        low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * half_range, -half_range))
+        return np.stack([low, np.where(np.isfinite(high), high, low + 2 * half_range)])
 
     @cached_property
     def speed(self) -> Array:
@@ -122,14 +122,14 @@ class Plant:
         """The largest motor torques, (n,); zero for joints without motors."""
         joints = self.robot.joints
         known = np.array([_finite(joint.max_torque, math.nan) if _driven(joint) else 0.0 for joint in joints])
-        if len(unsaid := np.flatnonzero(np.isnan(known))):
+        if len(unknown := np.flatnonzero(np.isnan(known))):
             inertia = np.abs(np.diagonal(self.robot.mass_matrix(self.samples), axis1=-2, axis2=-1)).max(axis=0)
             gravity = np.abs(self.robot.gravity_torque(self.samples)).max(axis=0)
-            known[unsaid] = (2 * gravity + DEFAULT_ACCELERATION * inertia)[unsaid]
+            known[unknown] = (2 * gravity + DEFAULT_ACCELERATION * inertia)[unknown]
             warnings.warn(
                 f"{self.robot.name} has no motor torques; assumed are "
-                f"{listed([f'{known[i]:.3g} for {joints[i].name}' for i in unsaid])}, twice the gravity torque and "
-                f"{DEFAULT_ACCELERATION:g} rad/s^2 or m/s^2; give others by with_limits(torque=...)",
+                f"{listed([f'{known[i]:.3g} for {joints[i].name}' for i in unknown])}, twice the gravity torque and "
+                f"{DEFAULT_ACCELERATION:g} rad/s^2 or m/s^2; set others by with_limits(torque=...)",
                 LimitWarning,
                 stacklevel=5,  # the caller of `vector`
             )
@@ -149,13 +149,13 @@ class Plant:
 
     @property
     def numbers(self) -> int:
-        """The count of random numbers from which a position is made."""
+        """The number of random numbers for a position."""
         return len(self.span[0]) + 4 * len(self.robot.balls)
 
     def positions(self, unit: Array, share: float = 1.0) -> Array:
         """Return positions (states, nq) from numbers in [0, 1): joints in the middle `share` of their ranges.
 
-        Ball joints are rotated arbitrarily; a base keeps its place.
+        Ball joints get any rotation; a floating base stays.
         """
         q = np.tile(self.robot.neutral, (len(unit), 1))
         low, high = self.span
@@ -170,12 +170,12 @@ class Plant:
         return _nan_where_undefined(self._pose, q)[:, :3, 3]
 
     def closed(self, q: Array) -> Array:
-        """Return True where all loops close; an InputError for loops held by forces."""
+        """Return True where all loops close; an InputError for loops that forces close."""
         if not self.robot.loops:
             return np.ones(len(q), bool)
-        if by_forces := [loop.name for loop in self.robot.loops if not loop.dependent]:
+        if constrained := [loop.name for loop in self.robot.loops if not loop.dependent]:
             raise InputError(
-                f"forces close {listed(by_forces)} of {self.robot.name}, and random positions would not keep them "
+                f"forces close {listed(constrained)} of {self.robot.name}, and random positions would not keep them "
                 "closed; expected reset=... with positions that do"
             )
         return self.closable(q)
@@ -193,9 +193,9 @@ class Plant:
 
     def inside(self, q: Array, slack: float = 0.0) -> Array:
         """Return True where all joints are within their limits, extended by the part `slack` of their ranges."""
-        beyond = slack * (self.span[1] - self.span[0])
+        margin = slack * (self.span[1] - self.span[0])
         x = q[:, self.entries]
-        return all_in_row((x >= self.limits[0] - beyond) & (x <= self.limits[1] + beyond))
+        return all_in_row((x >= self.limits[0] - margin) & (x <= self.limits[1] + margin))
 
     def torques(self, q: Array, qd: Array, action: Array) -> Array:
         """Return the motor torques (states, n) until the next action, for actions (states, motors) in [-1, 1].
@@ -209,21 +209,21 @@ class Plant:
             return tau
         qdd = (self._velocities(q, action) - qd) * (-math.expm1(-self.dt / self.response) / self.dt)
         half = self.dt / 2
-        halfway, meanwhile = qd + half * qdd, half * (qd + half / 2 * qdd)
-        q = self.robot.integrate(q, meanwhile) if self.robot.balls else q + meanwhile
-        tau = _nan_where_undefined(self._inverse, q, halfway, qdd)
+        qd_half, step_half = qd + half * qdd, half * (qd + half / 2 * qdd)
+        q = self.robot.integrate(q, step_half) if self.robot.balls else q + step_half
+        tau = _nan_where_undefined(self._inverse, q, qd_half, qdd)
         return np.clip(tau, -self.strength, self.strength)
 
     def _velocities(self, q: Array, action: Array) -> Array:
         """Return the velocities requested by actions, reduced near the limits of the joints."""
-        slow = 4 * self.response  # x'' = (v - x') / response and v = -x / slow: critically damped
+        time_constant = 4 * self.response  # x'' = (v - x') / response, v = -x / time_constant: critically damped
         x = q[:, self.entries]
         if self.action == "velocity":
             v = action * self.speed
         else:
             middle, half = (self.span[1] + self.span[0]) / 2, (self.span[1] - self.span[0]) / 2
-            v = np.clip((middle + action * half - x) / slow, -self.speed, self.speed)
-        v[:, self.single] = np.clip(v[:, self.single], *((limit - x) / slow for limit in self.limits))
+            v = np.clip((middle + action * half - x) / time_constant, -self.speed, self.speed)
+        v[:, self.single] = np.clip(v[:, self.single], *((limit - x) / time_constant for limit in self.limits))
         return v
 
     @cached_property
@@ -232,10 +232,10 @@ class Plant:
         smallest = max(MIN_SUBSTEPS, math.ceil(self.dt / MAX_SUBSTEP - 1e-6))
         if not any(row.viscous or row.coulomb for row in self._smooth.rows):
             return smallest
-        q, n, crawl = self.samples[:8], self.robot.n, 1e-3 * FRICTION_SMOOTHING
-        speeds = np.broadcast_to(crawl * np.eye(n)[:, None], (n, len(q), n))
+        q, n, small_speed = self.samples[:8], self.robot.n, 1e-3 * FRICTION_SMOOTHING
+        speeds = np.broadcast_to(small_speed * np.eye(n)[:, None], (n, len(q), n))
         forward, back = (self._inverse(np.broadcast_to(q, (n, *q.shape)), qd, 0 * qd) for qd in (speeds, -speeds))
-        damping = np.moveaxis(forward - back, 0, -1) / (2 * crawl)
+        damping = np.moveaxis(forward - back, 0, -1) / (2 * small_speed)
         decay = np.linalg.eigvals(np.linalg.solve(self.robot.mass_matrix(q), damping))
         required = math.ceil(self.dt * float(np.abs(decay).max()) / MAX_DECAY_STEP)
         if required > MAX_SUBSTEPS:
@@ -283,5 +283,5 @@ def _driven(joint: JointModel) -> bool:
     return joint.kind != "free" and joint.max_torque != 0
 
 
-def _finite(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None or not math.isfinite(value) else value
+def _finite(value: float | None, default: float) -> float:
+    return default if value is None or not math.isfinite(value) else value

@@ -18,7 +18,7 @@ from armwright.model.unit_vectors import unit_length_error
 from armwright.trajectory import Trajectory
 
 PREVIEW_TIME = 0.2
-"""Seconds by which a policy that tracks a motion sees ahead."""
+"""The preview, s, of the motion in the observations of `Track`."""
 
 
 def _columns(*columns: Array) -> Array:
@@ -26,14 +26,14 @@ def _columns(*columns: Array) -> Array:
     return found
 
 
-def _root_mean_square(way: Array) -> Array:
-    found: Array = np.sqrt(np.einsum("ij,ij->i", way, way) / way.shape[1])
+def _root_mean_square(difference: Array) -> Array:
+    found: Array = np.sqrt(np.einsum("ij,ij->i", difference, difference) / difference.shape[1])
     return found
 
 
-def _success(scene: Scene, far: Array) -> Array:
+def _success(scene: Scene, error: Array) -> Array:
     """Return True where the error is within the tolerance and the motion has not diverged."""
-    found: Array = (far < scene.task.tolerance) & ~scene.diverged
+    found: Array = (error < scene.task.tolerance) & ~scene.diverged
     return found
 
 
@@ -43,9 +43,9 @@ def _draw_target(draw: Draw) -> Mapping[str, Array]:
 
 
 def _observe_target(scene: Scene) -> Array:
-    way = scene["target"] - scene.tip
-    where_to = way / (scene.distance + scene.task.tolerance)[:, None]
-    return _columns(scene.q, scene.qd, scene.tip, way, where_to)
+    to_target = scene["target"] - scene.tip
+    direction = to_target / (scene.distance + scene.task.tolerance)[:, None]
+    return _columns(scene.q, scene.qd, scene.tip, to_target, direction)
 
 
 def _reward_target(scene: Scene) -> Array:
@@ -65,7 +65,7 @@ class Reach(Task):
     `nearness`.
 
     tolerance   distance, m, within which the target is reached
-    start       the part of the joint ranges, about their middle, for start positions
+    start       the middle part of the joint ranges from which start positions are drawn
     spread      the same for targets
     """
 
@@ -88,7 +88,7 @@ class Reach(Task):
         if plant.floating and self.reset is _draw_target:
             raise InputError(
                 f"Reach draws targets by the joints, and the base of {plant.robot.name} floats away from them; "
-                "expected a robot on a fixed base, or reset=..., which draws others"
+                "expected a robot on a fixed base, or reset=..."
             )
 
 
@@ -142,8 +142,8 @@ def _reward_motion(scene: Scene) -> Array:
 
 
 def _report_motion(scene: Scene) -> Mapping[str, Array]:
-    far = _tracking_error(scene)
-    return {"error": far, "success": _success(scene, far)}
+    error = _tracking_error(scene)
+    return {"error": error, "success": _success(scene, error)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,9 +177,7 @@ class Track(Task):
                 "joints; expected a robot without"
             )
         if self.trajectory is not None and self.trajectory.n != plant.robot.n:
-            raise InputError(
-                f"the trajectory is of {self.trajectory.n} joints; expected the {plant.robot.n} of {plant.robot.name}"
-            )
+            raise InputError(f"the trajectory has {self.trajectory.n} joints; {plant.robot.name} has {plant.robot.n}")
 
 
 def _draw_pose(draw: Draw) -> Mapping[str, Array]:
@@ -187,15 +185,16 @@ def _draw_pose(draw: Draw) -> Mapping[str, Array]:
     task, robot = draw.task, draw.plant.robot
     pose = draw.positions() if task.pose is None else np.tile(np.asarray(task.pose, float), (draw.count, 1))
     q = draw.chosen("q", draw.chosen("pose", pose))
-    most = np.full(robot.n, float(task.push))
-    most[draw.plant.single] *= np.minimum(1.0, draw.plant.span[1] - draw.plant.span[0])
-    pushes = np.einsum("kij,kpj->kpi", robot.mass_matrix(q), draw.uniform(-most, most, (PUSHES_PER_EPISODE, robot.n)))
+    largest = np.full(robot.n, float(task.push))
+    largest[draw.plant.single] *= np.minimum(1.0, draw.plant.span[1] - draw.plant.span[0])
+    accelerations = draw.uniform(-largest, largest, (PUSHES_PER_EPISODE, robot.n))
+    pushes = np.einsum("kij,kpj->kpi", robot.mass_matrix(q), accelerations)
     drawn = {"q": q, "pose": q if task.pose is None else pose, "push": pushes}
     return drawn | ({"payload.mass": draw.uniform(0, task.payload)} if task.payload else {})
 
 
 PUSHES_PER_EPISODE = 8
-"""Different pushes drawn for an episode; then they repeat."""
+"""The number of different pushes of an episode; then they repeat."""
 
 
 def _push_torque(scene: Scene) -> Array:
@@ -217,8 +216,8 @@ def _reward_pose(scene: Scene) -> Array:
 
 
 def _report_pose(scene: Scene) -> Mapping[str, Array]:
-    far = _pose_error(scene)
-    return {"error": far, "success": _success(scene, far)}
+    error = _pose_error(scene)
+    return {"error": error, "success": _success(scene, error)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,16 +262,12 @@ class Hold(Task):
     def check(self, plant: Plant) -> None:
         """Raise an InputError for a robot that the task does not support."""
         if self.every < plant.dt and self.disturb is _push_torque:
-            raise InputError(
-                f"every = {self.every:g} s: expected dt = {plant.dt:g} s or more, as pushes last for whole steps"
-            )
+            raise InputError(f"every = {self.every:g} s: expected at least dt = {plant.dt:g} s, one step")
         if self.pose is None:
             return
         pose = number_array("pose", self.pose)
         if pose.shape != (plant.robot.nq,):
-            raise InputError(
-                f"pose has shape {pose.shape}; expected ({plant.robot.nq},), a position of {plant.robot.name}"
-            )
+            raise InputError(f"pose has shape {pose.shape}; expected ({plant.robot.nq},) for {plant.robot.name}")
         check_finite("pose", pose)
         if error := unit_length_error(plant.robot, "pose", pose):
             raise InputError(error)

@@ -34,7 +34,6 @@ MAX_POSITION_DRAWS = 100
 class Scene:
     """The state of all environments at one time, for observations and rewards; its arrays are read-only.
 
-
     q, qd, tau  positions (envs, nq), velocities and torques of the last step (envs, n)
     action      (envs, motors), in [-1, 1]
     steps       steps taken in this episode (envs,)
@@ -86,8 +85,8 @@ def read_only(array: Array) -> Array:
 class Draw:
     """The random numbers of a reset, for the `count` environments whose episode starts.
 
-    `options` are those of reset(). They replace drawn values of the same names; values that depend on these must be
-    computed from `chosen(name, drawn)`.
+    `lanes` are the indices of these environments. `options` are those of reset(): they replace drawn values of the same
+    names; values that depend on these must be computed from `chosen(name, drawn)`.
     """
 
     plant: Plant
@@ -110,24 +109,23 @@ class Draw:
         try:
             return np.broadcast_to(given, shape)[self.lanes].astype(float)
         except ValueError:
-            raise InputError(
-                f"option {name!r} of reset has shape {given.shape}; expected {shape[1:]} for all, or {shape}"
-            ) from None
+            expected = f"expected {shape[1:]} for all, or {shape}"
+            raise InputError(f"option {name!r} of reset has shape {given.shape}; {expected}") from None
 
     def uniform(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, shape: int | tuple[int, ...] = ()) -> Array:
         """Draw numbers in [low, high), (count, *shape)."""
-        size, lowest, highest = _shape(shape), number_array("low", low), number_array("high", high)
+        size, lows, highs = _shape(shape), number_array("low", low), number_array("high", high)
         unit = self.streams.unit(self.lanes, math.prod(size)).reshape(self.count, *size)
         try:
-            found: Array = lowest + unit * (highest - lowest)
+            drawn: Array = lows + unit * (highs - lows)
         except ValueError:
-            found = np.empty(0)
-        if found.shape != unit.shape:
+            drawn = np.empty(0)
+        if drawn.shape != unit.shape:
             raise InputError(
-                f"uniform got bounds of shapes {lowest.shape} and {highest.shape} with shape={size}; expected "
-                "shape=... of the numbers of one environment, and bounds that fit it"
+                f"uniform got bounds of shapes {lows.shape} and {highs.shape} with shape={size}; expected "
+                "the shape of the numbers of one environment, and bounds that broadcast to it"
             )
-        return found
+        return drawn
 
     def normal(self, shape: int | tuple[int, ...] = ()) -> Array:
         """Draw normally distributed numbers of deviation one, (count, *shape)."""
@@ -139,9 +137,9 @@ class Draw:
         check_share("share", share)
         q = self.plant.positions(self.streams.unit(self.lanes, self.plant.numbers), share)
         for _ in range(MAX_POSITION_DRAWS):
-            if not len(left := np.flatnonzero(~self.plant.closed(q))):
+            if not len(rest := np.flatnonzero(~self.plant.closed(q))):
                 return q
-            q[left] = self.plant.positions(self.streams.unit(self.lanes[left], self.plant.numbers), share)
+            q[rest] = self.plant.positions(self.streams.unit(self.lanes[rest], self.plant.numbers), share)
         raise InputError(
             f"{MAX_POSITION_DRAWS} draws found no position of {self.plant.robot.name} at which its loops close; "
             "expected limits within which they do, or reset=..."
@@ -160,7 +158,7 @@ Report: TypeAlias = Callable[[Scene], Mapping[str, Array]]
 
 
 def outside(scene: Scene) -> Array:
-    """Return True where a joint exceeds its limits by more than a twentieth of its range, (envs,)."""
+    """Return True where a joint exceeds its limits by more than LIMIT_SLACK, (envs,)."""
     return ~scene.plant.inside(scene.q, LIMIT_SLACK)
 
 
@@ -177,8 +175,8 @@ def nearness(distance: Array, tolerance: float, far: float) -> Array:
     if not tolerance > 0:
         check_tolerance(tolerance)
     scale = np.log1p(far / tolerance)
-    found: Array = np.maximum(0.0, 1 - np.log1p(distance / tolerance) / scale)
-    return found
+    value: Array = np.maximum(0.0, 1 - np.log1p(distance / tolerance) / scale)
+    return value
 
 
 def _no_report(scene: Scene) -> Mapping[str, Array]:
