@@ -429,7 +429,7 @@ def test_threads_change_nothing(rr: aw.Robot) -> None:
         ({"task": "reach"}, r"task is 'reach'; expected a Task"),
         ({"task": Reach(frame="hand")}, r"unknown frame of rr: 'hand'"),
         ({"task": Hold(pose=[0, 0, 0])}, r"pose has shape \(3,\); expected \(2,\)"),
-        ({"task": Track(trajectory=aw.trajectory.rest([0] * 3, 1.0))}, r"trajectory is of 3 joints; expected the 2 of rr"),
+        ({"task": Track(trajectory=aw.trajectory.rest([0] * 3, 1.0))}, r"trajectory has 3 joints; expected 2 for rr"),
         ({"task": Reach(reset=lambda draw: {})}, r"reset gives qd; expected 'q'"),
         ({"task": Reach(reset=lambda draw: {"q": np.zeros(2)})}, r"'q' of reset has shape \(2,\); expected \(1, 2\)"),
         ({"task": Reach(observe=lambda scene: scene.distance)}, r"observe has shape \(1,\); expected \(1, numbers\)"),

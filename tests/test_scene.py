@@ -21,7 +21,7 @@ PACKAGED = aw.robots()
 def test_every_packaged_robot_is_seen_whole(name: str) -> None:
     robot = aw.load(name)
     seen = appearance_of(robot)
-    assert seen.made and not seen.notes and all(seen.links) and 0.05 < seen.size < 10
+    assert seen.generated and not seen.notes and all(seen.links) and 0.05 < seen.size < 10
     poses = robot.link_poses(robot.neutral)
     for i, shapes in enumerate(seen.links):
         for visual in shapes:
@@ -63,11 +63,11 @@ def test_meshes_of_a_file_are_read_and_missing_ones_are_told(tmp_path: Path) -> 
         text = text.replace(f'name = "{name}"', f'name = "{name}"\nvisuals = {visuals}')
     (tmp_path / "robot.toml").write_text(text)
     seen = appearance_of(aw.load(tmp_path / "robot.toml"))
-    assert not seen.made and len(seen.links[0]) == 2
+    assert not seen.generated and len(seen.links[0]) == 2
     assert any(isinstance(visual.shape, Cylinder) for visual in seen.links[1])  # no hole is left
     assert triangles(seen.links[0][0].shape).vertices.max() == 2.0
     assert len(seen.notes) == 2 and "broken.stl" in seen.notes[0]
-    assert seen.notes[1].startswith("1 of 3 meshes not found, bodies stand in for them; give --package")
+    assert seen.notes[1].startswith("1 of 3 meshes not found, generated shapes replace them; give --package")
     assert "=FOLDER with the folder that has gone.stl in it" in seen.notes[1]
 
 
@@ -92,7 +92,7 @@ def test_the_meshes_of_a_published_robot() -> None:
         pytest.skip("example-robot-data is not installed")
     robot = aw.load(found, tip="tool0", packages={"example-robot-data": found.parents[3]})
     seen = appearance_of(robot)
-    assert not seen.made and not seen.notes
+    assert not seen.generated and not seen.notes
     assert sum(len(triangles(v.shape).faces) for link in seen.links for v in link) > 5000
 
 

@@ -481,7 +481,7 @@ def used(page: Any, viewer: Viewer) -> None:
     assert waited(lambda: state.value(state.joint_sliders[1]) == pytest.approx(state.joint_sliders[1].high, abs=2e-3))
     dragged(page, viewer)
     page.get_by_role("tab", name="Look").click()
-    for words in ("Seen through", "Frames of links", "Names of links", "Centres of mass", "Inertia ellipsoids"):
+    for words in ("Transparent", "Frames of links", "Names of links", "Centres of mass", "Inertia ellipsoids"):
         page.get_by_label(words).click()
     page.get_by_role("tab", name="Run").click()
     posed = state.q.copy()

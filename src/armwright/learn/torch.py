@@ -94,7 +94,7 @@ def _common_dtype(what: str, arguments: Mapping[str, Tensor]) -> str:
     """Return the common dtype of tensors; an InputError unless all are on the CPU or on one GPU, with one dtype."""
     for name, x in arguments.items():
         if not isinstance(x, Tensor):
-            raise InputError(f"{what}: {name} is {type(x).__name__}; expected torch.as_tensor({name})")
+            raise InputError(f"{what}: {name} is {type(x).__name__}; expected a tensor, as by torch.as_tensor")
         if x.device.type not in ("cpu", "cuda") or x.layout is not torch.strided:
             kind = f"{x.layout}" if x.device.type in ("cpu", "cuda") else f"on {x.device}"
             raise InputError(f"{what}: {name} is {kind}; expected a dense tensor on the CPU or a GPU")

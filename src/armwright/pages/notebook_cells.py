@@ -1,4 +1,4 @@
-"""Robots, runs and trajectories as the HTML of a notebook's cell: a title, a table and a small picture."""
+"""The HTML of robots, runs and trajectories in a notebook: a title, a table and a small picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from armwright.simulation.run import Run
 from armwright.trajectory.motion_base import Trajectory
 
 TRAJECTORY_SAMPLES = 1001
-"""Times at which the table of a trajectory evaluates it, besides its knots."""
+"""The number of times, besides its knots, at which a trajectory is evaluated for its table."""
 
 TRAJECTORY_HEADS = ("joint", "from", "to", "least", "largest", "peak speed", "peak acceleration")
 
@@ -25,7 +25,7 @@ def robot_cell(robot: Robot) -> str:
 
 
 def run_cell(run: Run) -> str:
-    """Return the peaks of a run, as parts of the limits too, and its torques as curves."""
+    """Return the peaks of a run with their shares of the limits, and its torques as curves."""
     places = run.driven
     joints = [run.robot.joints[i] for i in places]
     unit = " or ".join(sorted({"N" if joint.prismatic else "N m" for joint in joints}, reverse=True))
@@ -42,12 +42,12 @@ def trajectory_cell(trajectory: Trajectory) -> str:
     t = np.union1d(np.linspace(knots[0], knots[-1], TRAJECTORY_SAMPLES), knots)
     rows = []
     for i, (q, qd, qdd) in enumerate(zip(*(x.T for x in trajectory(t)), strict=True)):
-        found = (q[0], q[-1], q.min(), q.max(), np.abs(qd).max(), np.abs(qdd).max())
-        rows.append((f"{i + 1}", *(tidy(float(x), ".4g") for x in found)))
+        peaks = (q[0], q[-1], q.min(), q.max(), np.abs(qd).max(), np.abs(qdd).max())
+        rows.append((f"{i + 1}", *(tidy(float(x), ".4g") for x in peaks)))
     plot = Plot("Position", "t, s", "rad or m", per_joint(t, trajectory(t)[0]), width=520, height=260)
     return box(repr(trajectory)[1:-1], table(TRAJECTORY_HEADS, rows), _small(plot))
 
 
 def _small(plot: Plot) -> str:
-    """Return a plot in the width of a cell; nothing if it has more curves than colours."""
+    """Return a plot in the width of a cell; "" if it has more curves than colours."""
     return f'<div style="width:420px">{plot.svg()}</div>' if len(plot.curves) <= len(COLOURS) else ""

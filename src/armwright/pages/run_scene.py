@@ -54,7 +54,7 @@ def scene_data(run: Run) -> dict[str, Any]:
     shapes, meshes = _shapes(appearance)
     return {
         "size": appearance.size,
-        "made": appearance.made,
+        "generated": appearance.generated,
         "notes": [shown(note) for note in appearance.notes],
         "base": np.asarray(robot.base, dtype=float).ravel().tolist(),
         "free": any(robot.rows[i].kind == "free" for i in robot.link_rows),
@@ -73,12 +73,12 @@ def scene_data(run: Run) -> dict[str, Any]:
 
 def _joints_before(robot: Robot) -> list[dict[str, Any]]:
     """Return the kind of the joint before each link, and its index (-1 for a follower)."""
-    place = {joint.name: i for i, joint in enumerate(robot.joints)}
+    index_of = {joint.name: i for i, joint in enumerate(robot.joints)}
     joints = []
-    for carrier in robot.link_rows:
-        row = robot.rows[carrier]
+    for joint_row in robot.link_rows:
+        row = robot.rows[joint_row]
         kind = row.kind or ("prismatic" if row.prismatic else "revolute")
-        joints.append({"joint": -1 if row.mimic else place[row.name], "kind": kind})
+        joints.append({"joint": -1 if row.mimic else index_of[row.name], "kind": kind})
     return joints
 
 
@@ -96,20 +96,20 @@ def _payload_shapes(run: Run) -> list[dict[str, Any]]:
 def _shapes(appearance: Appearance) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return all shapes with their links (-1 is the base), and all different meshes."""
     bodies = enumerate((appearance.base, *appearance.links), start=-1)
-    placed = [(i, visual) for i, visuals in bodies for visual in visuals]
-    files = list(dict.fromkeys(visual.shape for _, visual in placed if isinstance(visual.shape, Mesh)))
-    place = {mesh: k for k, mesh in enumerate(files)}
-    return [_shape(link, visual, place) for link, visual in placed], _meshes([triangles(mesh) for mesh in files])
+    shapes = [(i, visual) for i, visuals in bodies for visual in visuals]
+    meshes = list(dict.fromkeys(visual.shape for _, visual in shapes if isinstance(visual.shape, Mesh)))
+    indices = {mesh: k for k, mesh in enumerate(meshes)}
+    return [_shape(link, visual, indices) for link, visual in shapes], _meshes([triangles(mesh) for mesh in meshes])
 
 
-def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
+def _shape(link: int, visual: Visual, indices: dict[Mesh, int]) -> dict[str, Any]:
     row: dict[str, Any] = {"link": link, "pose": np.asarray(visual.pose, dtype=float).ravel().tolist()}
     if visual.rgba is not None:
         row["rgba"] = [float(x) for x in visual.rgba]
     if visual.name == JOINT_SHAPE:
         row["joint"] = True
     if isinstance(visual.shape, Mesh):
-        return row | {"mesh": place[visual.shape]}
+        return row | {"mesh": indices[visual.shape]}
     kind, sizes = shape_lengths(visual.shape)
     return row | {"kind": kind, "sizes": [float(x) for x in sizes]}
 
@@ -117,8 +117,8 @@ def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
 def _meshes(meshes: Sequence[Triangles]) -> list[dict[str, Any]]:
     """Return meshes as base64 texts, reduced by the same factor if they have too many triangles."""
     count = sum(len(one.faces) for one in meshes)
-    part = min(1.0, MAX_PAGE_TRIANGLES / max(count, 1))
-    return [_mesh(one.coarser(max(int(part * len(one.faces)), MIN_MESH_TRIANGLES))) for one in meshes]
+    share = min(1.0, MAX_PAGE_TRIANGLES / max(count, 1))
+    return [_mesh(one.coarser(max(int(share * len(one.faces)), MIN_MESH_TRIANGLES))) for one in meshes]
 
 
 def _mesh(mesh: Triangles) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def _mesh(mesh: Triangles) -> dict[str, Any]:
     grid = np.round((mesh.vertices - low) / step).astype(np.int64)
     if mesh.colours is not None:
         grid = np.concatenate([grid, mesh.colours[:, :3].astype(np.int64)], axis=1)
-    vertices, which = np.unique(grid, axis=0, return_inverse=True)
-    faces = which.ravel()[mesh.faces]
+    vertices, vertex_of = np.unique(grid, axis=0, return_inverse=True)
+    faces = vertex_of.ravel()[mesh.faces]
     a, b, c = faces.T
     faces = faces[(a != b) & (b != c) & (c != a)]
     row = {"low": low.tolist(), "step": step.tolist(), "vertices": base64_text(vertices[:, :3], "<u2")}
@@ -155,8 +155,8 @@ def as_quaternions(poses: Array) -> Array:
             (x, y, z, squares[..., 3]),
         )
     ]
-    every = np.stack(rows, axis=-2)
-    q = np.take_along_axis(every, largest[..., None, None], axis=-2)[..., 0, :]
+    candidates = np.stack(rows, axis=-2)
+    q = np.take_along_axis(candidates, largest[..., None, None], axis=-2)[..., 0, :]
     q /= np.linalg.norm(q, axis=-1, keepdims=True)
     signs = np.cumprod(np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0, -1.0, 1.0), axis=0)
     q[1:] *= signs[..., None]
@@ -177,7 +177,7 @@ def _traces(robot: Robot) -> list[list[float]]:
     """Return the points that a page traces (link, position on it): the tool, else a free base, else the last links."""
     if robot.tip is not None:
         return [[robot.tip, *np.asarray(robot.tool_frame.pose, dtype=float)[:3, 3].tolist()]]
-    free = [i for i, carrier in enumerate(robot.link_rows) if robot.rows[carrier].kind == "free"]
+    free = [i for i, joint_row in enumerate(robot.link_rows) if robot.rows[joint_row].kind == "free"]
     return [[i, *robot.links[i].com] for i in free or _leaves(robot)]
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a robot, and films of a run: at equal times, between its records too."""
+"""Pictures of a robot, and films of a run at equal time steps, interpolated between its records."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from armwright.robot import Robot
 from armwright.simulation.run import Run
 
 MAX_FRAMES = 3000
-"""Pictures of a film: two minutes, which take about as long to draw."""
+"""The largest number of pictures of a film, two minutes, which take about as long to draw."""
 
 
 def picture_robot(
     robot: Robot, path: str | Path, q: ArrayLike | None, size: tuple[int, int], angles: tuple[float, float]
 ) -> Path:
     """Draw a robot at q, or at its neutral pose, and write the picture; return its path."""
-    at = robot.neutral if q is None else checked_array("q", q, (robot.nq,), np.dtype(float), "one pose")
-    check_finite("q", at)
-    if at.ndim != 1:
-        raise InputError(f"q has shape {at.shape}; expected {robot.nq} numbers, one pose")
-    return write_picture(Stage(robot, at[None], Camera(size, *angles)).draw(at), path)
+    position = robot.neutral if q is None else checked_array("q", q, (robot.nq,), np.dtype(float), "one pose")
+    check_finite("q", position)
+    if position.ndim != 1:
+        raise InputError(f"q has shape {position.shape}; expected {robot.nq} numbers, one pose")
+    return write_picture(Stage(robot, position[None], Camera(size, *angles)).draw(position), path)
 
 
 def film_run(
     run: Run, path: str | Path, size: tuple[int, int], rate: float, speed: float, angles: tuple[float, float]
 ) -> Path:
-    """Draw a run from its start to its end and write it."""
+    """Draw a run as a film, and write this."""
     for name, value in (("rate", rate), ("speed", speed)):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < np.inf:
             raise InputError(f"{name} = {value!r}: expected a number above zero")
@@ -54,11 +54,11 @@ def film_run(
 
 
 def positions_at(run: Run, times: Array) -> Array:
-    """Positions (k, nq) at times within a run: along the shortest way from one record to the next."""
+    """Return positions (k, nq) at times within a run, interpolated along the shortest displacement between records."""
     if len(run.t) == 1:
         return np.repeat(run.q, len(times), axis=0)
     after = np.clip(np.searchsorted(run.t, times, side="right"), 1, len(run.t) - 1)
     begin, end = run.q[after - 1], run.q[after]
     share = ((times - run.t[after - 1]) / (run.t[after] - run.t[after - 1]))[:, None]
-    found: Array = run.robot.integrate(begin, share * run.robot.difference(begin, end))
-    return found
+    positions: Array = run.robot.integrate(begin, share * run.robot.difference(begin, end))
+    return positions

@@ -177,7 +177,9 @@ class Track(Task):
                 "joints; expected a robot without"
             )
         if self.trajectory is not None and self.trajectory.n != plant.robot.n:
-            raise InputError(f"the trajectory has {self.trajectory.n} joints; {plant.robot.name} has {plant.robot.n}")
+            raise InputError(
+                f"the trajectory has {self.trajectory.n} joints; expected {plant.robot.n} for {plant.robot.name}"
+            )
 
 
 def _draw_pose(draw: Draw) -> Mapping[str, Array]:
@@ -262,7 +264,7 @@ class Hold(Task):
     def check(self, plant: Plant) -> None:
         """Raise an InputError for a robot that the task does not support."""
         if self.every < plant.dt and self.disturb is _push_torque:
-            raise InputError(f"every = {self.every:g} s: expected at least dt = {plant.dt:g} s, one step")
+            raise InputError(f"every = {self.every:g} s: expected dt = {plant.dt:g} s or more, one step")
         if self.pose is None:
             return
         pose = number_array("pose", self.pose)

@@ -1,4 +1,4 @@
-"""A robot drawn in three dimensions by matplotlib."""
+"""Draw a robot in three dimensions by matplotlib."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from armwright.robot import Robot
 
 
 def plot_robot(robot: Robot, q: ArrayLike | None = None, ax: Any = None) -> Any:
-    """Draw the robot at q, by default its neutral pose, and return the axes, new ones by default."""
+    """Draw the robot at q, by default its neutral pose, into axes, by default new ones, and return these."""
     plt = pyplot()
     from mpl_toolkits.mplot3d import art3d  # type: ignore[import-untyped]  # noqa: PLC0415  (with matplotlib)
 
-    at = robot.neutral if q is None else numbers("q", q, f"expected {robot.nq} numbers").astype(float)
-    if at.shape != (robot.nq,) or not np.isfinite(at).all():
-        raise InputError(f"q has shape {at.shape}; expected {robot.nq} finite numbers, one pose")
+    q_drawn = robot.neutral if q is None else numbers("q", q, f"expected {robot.nq} numbers").astype(float)
+    if q_drawn.shape != (robot.nq,) or not np.isfinite(q_drawn).all():
+        raise InputError(f"q has shape {q_drawn.shape}; expected {robot.nq} finite numbers, one pose")
     if ax is None:
         ax = plt.figure(figsize=(6, 6)).add_subplot(projection="3d")
         ax.view_init(DEFAULT_ELEVATION, DEFAULT_AZIMUTH)
     elif not hasattr(ax, "add_collection3d"):
         raise InputError(f"ax = {ax!r}: expected axes of three dimensions, such as figure.add_subplot(projection='3d')")
     corners = []
-    for faces, colour in coloured_triangles(robot, at):
+    for faces, colour in coloured_triangles(robot, q_drawn):
         lit = np.column_stack([lit_colours(faces, colour), np.full(len(faces), colour[3])])
         ax.add_collection3d(art3d.Poly3DCollection(faces, facecolors=lit, edgecolors=lit, linewidths=0.2))
         corners.append(faces.reshape(-1, 3))

@@ -27,7 +27,7 @@ DEFAULT_QUANTITIES = ("q", "qd", "tau", "energy")
 def plot_run(run: Run, what: Sequence[str] | str = DEFAULT_QUANTITIES, joints: Any = None) -> Any:
     """Return a figure with a chart for each of `what`: q, qd, qdd, tau, power, stop_torque or energy.
 
-    The reference is dashed, the limits that a joint comes close to are dotted.
+    The reference is dashed; limits that a joint approaches are dotted.
     """
     plt, indices = pyplot(), joint_indices(run.robot, joints)
     listed = [what] if isinstance(what, str) else list(what)
@@ -55,9 +55,9 @@ def _unit(run: Run, name: str, indices: list[int]) -> str:
     """Return the unit of a quantity: one if all joints are revolute or all prismatic, else both."""
     revolute, *prismatic = QUANTITY_TITLES[name][1].split(" or ")
     kinds = {bool(run.robot.joints[i].prismatic) for i in indices}
-    return " or ".join(
-        [revolute, *prismatic] if len(kinds) > 1 else prismatic if kinds == {True} and prismatic else [revolute]
-    )
+    if len(kinds) > 1:
+        return QUANTITY_TITLES[name][1]
+    return prismatic[0] if kinds == {True} and prismatic else revolute
 
 
 def _draw_curves(ax: Any, run: Run, name: str, indices: list[int]) -> None:

@@ -1,5 +1,5 @@
-"""Pages a browser shows without anything else: curves, tables, and a run with its moving picture.
+"""Self-contained HTML pages: curves, tables, and a run with an animation of its robot.
 
-A page takes plain numbers, or a record that has them under the names it reads, and knows nothing of how they were made:
-the room needs the algebra and the errors and no other, so any room may hand it what it has.
+Pages take plain numbers, or records with fields of given names. So this package imports few others, and all others may
+use it.
 """

@@ -39,13 +39,13 @@ def packaged_text(name: str) -> str:
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return the template with {{name}} replaced by its value, in one pass: values are never expanded again.
 
-    {{look.css}}, as any name with a dot, is that file of this package. {{policy}} is the content security policy of the
-    template: its own styles and scripts run, named by their hashes, and nothing else does, nor is anything fetched.
+    A name with a dot, such as {{look.css}}, is a file of this package. {{policy}} is the content security policy: only
+    the styles and scripts of the template are used, identified by their hashes, and nothing is fetched.
     """
-    own = {name: packaged_text(name) for name in _PLACE.findall(template) if "." in name}
-    whole = _PLACE.sub(lambda place: own.get(place[1], place[0]), template)
-    known = {**values, "policy": policy(whole), **own}
-    return _PLACE.sub(lambda place: known[place[1]], template)
+    packaged = {name: packaged_text(name) for name in _PLACE.findall(template) if "." in name}
+    filled = _PLACE.sub(lambda place: packaged.get(place[1], place[0]), template)
+    all_values = {**values, "policy": policy(filled), **packaged}
+    return _PLACE.sub(lambda place: all_values[place[1]], template)
 
 
 def document(kind: str, title: str, body: str) -> str:
@@ -77,8 +77,8 @@ def policy(template: str) -> str:
     """Return a meta element that allows the styles and scripts of the template and nothing else."""
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
     for name, pattern in (("style-src", _STYLE), ("script-src", _SCRIPT)):
-        if own := pattern.findall(template):
-            rules.append(f"{name} {' '.join(map(_csp_hash, own))}")
+        if texts := pattern.findall(template):
+            rules.append(f"{name} {' '.join(map(_csp_hash, texts))}")
     return f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(rules)}">'
 
 

@@ -1,4 +1,4 @@
-"""Curves as SVG: linear or logarithmic axes, a legend, nothing else. A page of several plots is `figures`."""
+"""Curves as SVG with linear or logarithmic axes and a legend, and pages of them: `figures`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_DRAWN_VALUE = 1e300
 
 @dataclass(frozen=True)
 class Curve:
-    """Points joined by a line if `line`, marked one by one if `marks`; references are `dashed`."""
+    """Points, joined by a line if `line`, and with markers if `marks`; the line of a reference is `dashed`."""
 
     name: str
     x: Sequence[float]
@@ -42,8 +42,8 @@ class Curve:
 def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None, names: Sequence[str] = ()) -> list[Curve]:
     """Return a curve for each listed joint, by default all, of values (times, n), with names or numbers."""
     shown = range(values.shape[1]) if joints is None else joints
-    called = names or [f"joint {i + 1}" for i in range(values.shape[1])]
-    return [Curve(called[i], t.tolist(), values[:, i].tolist(), colour=COLOURS[i % len(COLOURS)]) for i in shown]
+    labels = names or [f"joint {i + 1}" for i in range(values.shape[1])]
+    return [Curve(labels[i], t.tolist(), values[:, i].tolist(), colour=COLOURS[i % len(COLOURS)]) for i in shown]
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,8 @@ class Plot:
             parts.append(f'<text x="{x:.1f}" y="{y0 + 18}" text-anchor="middle" opacity="0.7">{label}</text>')
         parts.append(f'<text x="{(x0 + x1) / 2}" y="{height - 8}" text-anchor="middle">{escape(self.x)}</text>')
         middle = (y0 + y1) / 2
-        parts.append(
-            f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">{escape(self.y)}</text>'
-        )
+        rotation = f'transform="translate(16 {middle}) rotate(-90)"'
+        parts.append(f'<text {rotation} text-anchor="middle">{escape(self.y)}</text>')
         for i, curve in enumerate(self.curves):
             colour = curve.colour or COLOURS[i % len(COLOURS)]
             parts += _curve_elements(curve, colour, xs, ys)
@@ -108,13 +107,13 @@ def _curve_elements(curve: Curve, colour: str, xs: Axis, ys: Axis) -> list[str]:
     if curve.marks:
         values = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if xs.shows(x) and ys.shows(y)]
         for (x, y), (a, b) in zip(points, values, strict=True):
-            said = f"<title>{name}: {a:.4g}, {b:.4g}</title>"
-            drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">{said}</circle>')
+            tooltip = f"<title>{name}: {a:.4g}, {b:.4g}</title>"
+            drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">{tooltip}</circle>')
     return drawn
 
 
 def _legend(plot: Figure) -> str:
-    """Return the names of curves as a list, which fits a telephone."""
+    """Return the legend as an HTML list, which also fits small screens."""
     rows = []
     for i, curve in enumerate(plot.curves):
         dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
@@ -161,9 +160,8 @@ class Axis:
             return [(10.0**k, f"1e{k}" if abs(k) > 3 else f"{10.0**k:g}") for k in range(first, last + 1, step)]
         raw = (self.high - self.low) / 6
         power = 10.0 ** math.floor(math.log10(raw))
-        step_ = next(k * power for k in (1, 2, 5, 10) if k * power >= raw)
-        count = math.floor(self.high / step_) - math.ceil(self.low / step_) + 1
-        values = [(math.ceil(self.low / step_) + i) * step_ for i in range(count)]
+        gap = next(k * power for k in (1, 2, 5, 10) if k * power >= raw)
+        values = [k * gap for k in range(math.ceil(self.low / gap), math.floor(self.high / gap) + 1)]
         return [(v, f"{v:.6g}") for v in values]
 
 
@@ -191,12 +189,11 @@ def figures(
     details: Sequence[Table] = (),
 ) -> str:
     """Return a page of tables, plots and further tables, the `details`; `tones` colour cells by their text."""
-    body = [f'<p class="lead">{escape(introduction, lines=True)}</p>']
 
     def panels(shown: Sequence[Table]) -> list[str]:
         return [f'<section class="panel"><h2>{escape(head)}</h2>{table(rows, tones)}</section>' for head, rows in shown]
 
-    body += panels(tables)
+    body = [f'<p class="lead">{escape(introduction, lines=True)}</p>', *panels(tables)]
     for plot in plots:
         note = f"<figcaption>{escape(plot.note)}</figcaption>" if plot.note else ""
         body.append(f'<figure class="panel">{plot.svg(legend=False)}{_legend(plot)}{note}</figure>')

@@ -33,7 +33,7 @@ class Ranges:
 
     @property
     def curves(self) -> list[Curve]:
-        """The curves that a legend lists: none."""
+        """The legend: the limits, if there are any."""
         return [Curve("limit", [], [], dashed=True, colour=COLOURS[6])] if self._limits else []
 
     @property
@@ -41,7 +41,7 @@ class Ranges:
         return [row.limit for row in self.rows if row.limit is not None]
 
     def svg(self, legend: bool = True) -> str:
-        """Return the picture as SVG; its legend stands next to it."""
+        """Return the picture as SVG, without a legend."""
         left = 40 + 7 * max(len(row.name) for row in self.rows)
         bottom = 44 + ROW_HEIGHT * len(self.rows)
         xs = Axis([row.quantiles for row in self.rows] + [self._limits, [0.0]], False, left, self.width - 24)
@@ -53,25 +53,23 @@ class Ranges:
         ]
         for value, text in xs.ticks():
             x = xs.at(value)
-            parts.append(
-                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="38" y2="{bottom}" stroke="currentColor" opacity="0.13"/>'
-            )
+            grid = f'x1="{x:.1f}" x2="{x:.1f}" y1="38" y2="{bottom}"'
+            parts.append(f'<line {grid} stroke="currentColor" opacity="0.13"/>')
             parts.append(f'<text x="{x:.1f}" y="{bottom + 17}" text-anchor="middle" opacity="0.7">{text}</text>')
-        parts.append(
-            f'<text x="{(left + self.width - 24) / 2}" y="{bottom + 38}" text-anchor="middle">{escape(self.x)}</text>'
-        )
+        middle = (left + self.width - 24) / 2
+        parts.append(f'<text x="{middle}" y="{bottom + 38}" text-anchor="middle">{escape(self.x)}</text>')
         for i, row in enumerate(self.rows):
             parts += _bar_elements(row, xs, left - 10, 44 + ROW_HEIGHT * i + ROW_HEIGHT // 2)
         return "\n".join([*parts, "</svg>"])
 
 
 def _bar_elements(row: Range, xs: Axis, right: float, y: float) -> Iterator[str]:
-    """Return the SVG elements of a row at a height of the picture."""
+    """Yield the SVG elements of a row at height y."""
     beyond = row.limit is not None and max(abs(row.quantiles[0]), abs(row.quantiles[4])) > row.limit
     colour = COLOURS[6] if beyond else COLOURS[0]
-    least, low, median, high, largest = (xs.at(x) for x in row.quantiles)
+    smallest, low, median, high, largest = (xs.at(x) for x in row.quantiles)
     yield f'<text x="{right}" y="{y + 4}" text-anchor="end">{escape(row.name)}</text>'
-    yield f'<line x1="{least:.1f}" x2="{largest:.1f}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="1.5"/>'
+    yield f'<line x1="{smallest:.1f}" x2="{largest:.1f}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="1.5"/>'
     yield (
         f'<rect x="{low:.1f}" y="{y - 7}" width="{max(high - low, 1.5):.1f}" height="14" rx="2" fill="{colour}" '
         f'fill-opacity="0.35" stroke="{colour}"/>'

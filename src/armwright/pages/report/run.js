@@ -62,7 +62,7 @@ function world(picture, box) {
     (shape.link < 0 ? (reach.base ||= []) : reach[shape.link]).push(ball);
     if (ghosts && shape.link >= 0) { const twin = new THREE.Mesh(form, veil); twin.matrixAutoUpdate = false; twin.matrix.copy(part.matrix); ghost[shape.link].add(twin); }
   }
-  if (!picture.made) picture.joints.forEach(({joint, kind}, i) => { if (joint >= 0 && kind !== "free") links[i].add(ring(joint, kind)); });
+  if (!picture.generated) picture.joints.forEach(({joint, kind}, i) => { if (joint >= 0 && kind !== "free") links[i].add(ring(joint, kind)); });
 
   function geometry(mesh) {
     const whole = new Uint16Array(bytes(mesh.vertices)), n = whole.length / 3, at = new Float32Array(3 * n), made = new THREE.BufferGeometry();
@@ -143,7 +143,7 @@ function world(picture, box) {
   floor.add(new THREE.LineSegments(lines, grid), shade); scene.add(floor, signs);
   get("scale").textContent = `one square is ${short(step)} m` + (foot.z ? `, at z = ${short(+foot.z.toPrecision(3))} m` : "");
 
-  const own = picture.made && !picture.free, stand = own ? base : foot;  // a mesh would hide arrows that begin inside of it
+  const own = picture.generated && !picture.free, stand = own ? base : foot;  // a mesh would hide arrows that begin inside of it
   const red = "#dc3545", green = "#2f9e44", blue = "#2f6fde";
   [[1, 0, 0, red, "x"], [0, 1, 0, green, "y"], [0, 0, 1, blue, "z"]].forEach(([x, y, z, colour, name]) => {
     const arm = new THREE.Group(), far = .26 * size, thick = .006 * size, look = new THREE.MeshBasicMaterial({color: colour, depthTest: own, transparent: !own});
@@ -153,7 +153,7 @@ function world(picture, box) {
     const sign = label(name, colour, .055 * size); sign.material.depthTest = false; sign.position.set(x, y, z).multiplyScalar(far + .055 * size).add(stand);
     scene.add(arm, sign);
   });
-  if (!picture.free && !(reach.base && !picture.made) && Math.abs(base.z) > .01 * size) {
+  if (!picture.free && !(reach.base && !picture.generated) && Math.abs(base.z) > .01 * size) {
     const column = new THREE.Mesh(new THREE.CylinderGeometry(.05 * size, .06 * size, Math.abs(base.z), 40).rotateX(Math.PI / 2),
       new THREE.MeshStandardMaterial({color: "#8d97a6", roughness: .7, transparent: base.z < 0, opacity: base.z < 0 ? .3 : 1}));
     const plate = new THREE.Mesh(new THREE.CylinderGeometry(.11 * size, .11 * size, .012 * size, 48).rotateX(Math.PI / 2), column.material);

@@ -1,4 +1,4 @@
-"""A run as one self-contained page: the moving robot, curves, the load of every joint, the audit."""
+"""The page of a run: an animation of the robot, curves, the load of every joint, the audit."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ STANDARD_GRAVITY, GRAVITY_TOLERANCE = 9.81, 0.03
 def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -> str:
     """Return the page of a `Run` with the `picture` of its robot; `scenario` is the file that repeats it."""
     per_joint = 5 + 3 * (run.reference is not None) + 2 * bool(run.stop_torque.size)
-    pick = sampled_records(len(run.t), MAX_CURVE_NUMBERS // (per_joint * run.robot.n))
+    records = sampled_records(len(run.t), MAX_CURVE_NUMBERS // (per_joint * run.robot.n))
     data = {
         "file": re.sub(r"[^\w.-]+", "_", title).strip("._") or "run",
         "joints": list(_joints(run)),
-        "t": base64_text(run.t[pick], "<f8"),
-        "charts": list(_charts(run, pick)),
+        "t": base64_text(run.t[records], "<f8"),
+        "charts": list(_charts(run, records)),
         "events": [{"name": shown(event.name), "t": float(event.t)} for event in run.events],
         "picture": dict(picture),
     }
-    again = f"<details><summary>To run it again</summary><pre>{escape(scenario, lines=True)}</pre></details>"
+    rerun = f"<details><summary>To repeat the run</summary><pre>{escape(scenario, lines=True)}</pre></details>"
     trusted = run.audit.trustworthy
     values = {
         "kind": "simulation" if run.audit.integrated else "torques along a motion",
@@ -47,22 +47,22 @@ def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -
         "open": "" if trusted else " open",
         "key": _line_legend(run),
         "notes": "".join(f'<p class="soft">{escape(note)}</p>' for note in picture.get("notes", ())),
-        "scenario": again if scenario else "",
+        "scenario": rerun if scenario else "",
         "data": json_data(data),
     }
     return fill_template(packaged_text("page.html"), values)
 
 
 def base64_text(values: ArrayLike, kind: str = "<f4") -> str:
-    """Return numbers as base64 text of their bytes, the least significant first."""
-    with np.errstate(over="ignore"):  # what is beyond all floats is drawn nowhere
+    """Return numbers as base64 text of their little-endian bytes."""
+    with np.errstate(over="ignore"):  # infinite numbers are not drawn
         return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
-def sampled_records(count: int, most: int) -> Array:
+def sampled_records(count: int, limit: int) -> Array:
     """Return the indices of evenly spaced records, the first and the last among them."""
-    wanted = min(count, MAX_CURVE_RECORDS, max(most, MIN_RECORDS))
-    return np.unique(np.linspace(0, count - 1, wanted).round().astype(int))
+    number = min(count, MAX_CURVE_RECORDS, max(limit, MIN_RECORDS))
+    return np.unique(np.linspace(0, count - 1, number).round().astype(int))
 
 
 def _facts(run: Any) -> Iterable[str]:
@@ -128,16 +128,15 @@ def joint_units(joint: Any) -> tuple[str, str]:
     return ("m", "N") if joint.prismatic else ("rad", "N m")
 
 
-def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
+def _charts(run: Any, records: Array) -> Iterable[dict[str, Any]]:
     """Yield the charts: a title, a unit, and a curve for each joint with its limits, or named curves."""
     joints, targets = run.robot.joints, run.reference or (None, None, None)
     straight = all(not joint.prismatic for joint in joints)
     unit, force = ("rad", "N m") if straight else ("rad or m", "N m or N")
     ranges = [_finite_limits(joint.limits) for joint in joints]
-    speeds, torques = (
-        [_symmetric_limits(getattr(joint, name)) for joint in joints] for name in ("max_velocity", "max_torque")
-    )
-    per = unit if straight else "rad, m"
+    speeds = [_symmetric_limits(joint.max_velocity) for joint in joints]
+    torques = [_symmetric_limits(joint.max_torque) for joint in joints]
+    unit_per = unit if straight else "rad, m"
     stops: tuple[Any, ...] = ()
     if run.stop_torque.size:
         stops = (
@@ -146,31 +145,31 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
         )
     for title, column, what, values, target, limits in (
         ("Position", "q", unit, run.places, targets[0], ranges),
-        ("Velocity", "qd", f"{per} per s", run.qd, targets[1], speeds),
-        ("Acceleration", "qdd", f"{per} per s²", run.qdd, targets[2], None),
+        ("Velocity", "qd", f"{unit_per} per s", run.qd, targets[1], speeds),
+        ("Acceleration", "qdd", f"{unit_per} per s²", run.qdd, targets[2], None),
         ("Torque", "tau", force, run.tau, None, torques),
         ("Power", "power", "W", run.power, None, None),
         *stops,
     ):
-        dashed = {} if target is None else {"dashed": base64_text(target[pick].T)}
+        dashed = {} if target is None else {"dashed": base64_text(target[records].T)}
         bounded = {"limits": limits} if limits and any(limits) else {}
         named = {"title": title, "column": column, "unit": what, "joint": True}
-        yield {**named, "curves": base64_text(values[pick].T), **dashed, **bounded}
+        yield {**named, "curves": base64_text(values[records].T), **dashed, **bounded}
     energies = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
     if np.any(run.losses):
         energies["losses"] = run.losses
-    yield _named_chart("Energy", "J", energies, pick)
-    yield _named_chart("Energy missing", "J", {"work - losses - change of energy": run.audit.energy_defect}, pick)
+    yield _named_chart("Energy", "J", energies, records)
+    yield _named_chart("Energy missing", "J", {"work - losses - change of energy": run.audit.energy_defect}, records)
     if (momentum := run.audit.momentum) is not None:
         for title, unit, defect in (
             ("Momentum missing", "kg m/s", momentum.linear_defect),
             ("Angular momentum missing", "kg m²/s", momentum.angular_defect),
         ):
-            yield _named_chart(title, unit, dict(zip("xyz", defect.T, strict=True)), pick)
+            yield _named_chart(title, unit, dict(zip("xyz", defect.T, strict=True)), records)
 
 
-def _named_chart(title: str, unit: str, curves: Mapping[str, Array], pick: Array) -> dict[str, Any]:
-    values = base64_text(np.stack([curve[pick] for curve in curves.values()]))
+def _named_chart(title: str, unit: str, curves: Mapping[str, Array], records: Array) -> dict[str, Any]:
+    values = base64_text(np.stack([curve[records] for curve in curves.values()]))
     return {"title": title, "unit": unit, "curves": values, "names": list(curves), "joint": False}
 
 
@@ -226,9 +225,9 @@ def joint_table(run: Any) -> str:
         '<span class="soft jump-hint">click a time to show the robot at that time</span></h2></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
-    found = (("Too weak", run.utilisation.too_weak), ("Too slow", run.utilisation.too_slow))
-    said = "; ".join(f"{word}: {', '.join(map(shown, names))}" for word, names in found if names)
-    return table + (f"<p{EXCEEDED_ATTRIBUTE}>{escape(said)}</p>" if said else "")
+    exceeded = (("Too weak", run.utilisation.too_weak), ("Too slow", run.utilisation.too_slow))
+    warning = "; ".join(f"{word}: {', '.join(map(shown, names))}" for word, names in exceeded if names)
+    return table + (f"<p{EXCEEDED_ATTRIBUTE}>{escape(warning)}</p>" if warning else "")
 
 
 def _joint_row(run: Any, i: int) -> str:
@@ -250,17 +249,17 @@ def _joint_row(run: Any, i: int) -> str:
 
 
 def _stop_note(run: Any, i: int, unit: str, force: str) -> str:
-    """Return the first time, depth and torque with which a joint pressed its stop; "" if it hit none."""
+    """Return when a joint first hit its stop, and its largest depth and torque; "" if it hit none."""
     if run.stops is None or not run.stops.hit[i]:
         return ""
     stops = run.stops
-    pressed = f"stop hit {_time_button(stops.hit_at[i])}, pressed in by {tidy(stops.depth[i], '.3g')} {unit}"
-    return f"<small>{pressed}, up to {tidy(stops.torque[i], '.3g')} {force}</small>"
+    contact = f"stop hit {_time_button(stops.hit_at[i])}, pressed in by {tidy(stops.depth[i], '.3g')} {unit}"
+    return f"<small>{contact}, up to {tidy(stops.torque[i], '.3g')} {force}</small>"
 
 
 EXCEEDED_ATTRIBUTE = ' class="beyond"'
 WARNING_SHARE = 0.8
-"""The share of a limit from which on a bar is yellow."""
+"""The share of a limit from which its bar is yellow."""
 
 
 def _peak_cell(value: str, at: float, mean: str, part: float | None, words: str, beyond: bool) -> str:
@@ -289,10 +288,8 @@ def _range_cell(q: Array, joint: Any, unit: str, stopped: str) -> str:
     if limits is None:
         return f"<td>{words}{stopped}</td>"
     low, high = limits
-    beyond = q.min() < low - 1e-9 or q.max() > high + 1e-9
-    return (
-        f"<td{EXCEEDED_ATTRIBUTE if beyond else ''}>{words}<small>limits {low:.3g} to {high:.3g}</small>{stopped}</td>"
-    )
+    attribute = EXCEEDED_ATTRIBUTE if q.min() < low - 1e-9 or q.max() > high + 1e-9 else ""
+    return f"<td{attribute}>{words}<small>limits {low:.3g} to {high:.3g}</small>{stopped}</td>"
 
 
 def root_mean_square(t: Array, values: Array) -> float:

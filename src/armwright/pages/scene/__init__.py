@@ -1,6 +1,6 @@
-"""The appearance of a robot: the shapes and meshes of its file, or bodies made from its frames.
+"""The appearance of a robot: the shapes and meshes of its file, or shapes generated from its frames.
 
-`looks(robot)` is what pages, viewer and plots show; `svg(robot, q)` is a picture for documents, a `Stage` draws slides.
+Pages, viewer and plots show `appearance_of(robot)`; `svg(robot, q)` draws for documents, a `Stage` for slides.
 """
 
 from armwright.pages.scene.appearance import Appearance, appearance_of

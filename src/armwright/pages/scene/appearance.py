@@ -1,4 +1,4 @@
-"""The shapes on every link and on the base, and how large all of it is."""
+"""The shapes of every link and of the base, and the size of a robot."""
 
 from __future__ import annotations
 
@@ -17,63 +17,65 @@ from armwright.pages.scene.triangles import triangles
 from armwright.robot import Robot
 
 PAYLOAD_DENSITY = 2000.0
-"""kg/m^3 of a payload, of which only the mass is known."""
+"""The density, kg/m^3, with which a payload is drawn as a sphere."""
 
 
 @dataclass(frozen=True, eq=False)
 class Appearance:
-    """Shapes seen from the frame of each link, and of frame 0 for the base; `made` if they were made of its frames."""
+    """The shapes of each link in its frame, and of the base in frame 0; `generated` if the file has none."""
 
     base: tuple[Visual, ...]
     links: tuple[tuple[Visual, ...], ...]
     size: float
-    """Metres from the base to what is farthest."""
-    made: bool
+    """The distance from the base to the farthest frame, m."""
+    generated: bool
     notes: tuple[str, ...] = ()
-    """What could not be shown, and why."""
+    """Sentences on meshes that are not shown."""
 
 
 def appearance_of(robot: Robot) -> Appearance:
     """Return the shapes of a robot; `robot.base` and `robot.link_poses(q)` place them.
 
-    Where a mesh cannot be read its link has bodies made from frames instead.
+    A link with a mesh that cannot be read gets generated shapes instead.
     """
-    size, lost = robot_size(robot), dict[Mesh, str]()
-    seen = [robot.base_visuals, *(link.visuals for link in robot.links)]
-    base, *links = (tuple(visual for visual in visuals if _reads(visual.shape, lost)) for visuals in seen)
-    made = not any(links)
-    if made:
+    size, unreadable = robot_size(robot), dict[Mesh, str]()
+    described = [robot.base_visuals, *(link.visuals for link in robot.links)]
+    base, *links = (
+        tuple(visual for visual in visuals if _is_readable(visual.shape, unreadable)) for visuals in described
+    )
+    generated = not any(links)
+    if generated:
         base, links = base_shapes(robot, size), link_shapes(robot, size)
-    elif lost:
-        holes = [any(visual.shape in lost for visual in visuals) for visuals in seen]
-        fill = zip(holes, (base, *links), (base_shapes(robot, size), *link_shapes(robot, size)), strict=True)
-        base, *links = (left + bare if hole else left for hole, left, bare in fill)
+    elif unreadable:
+        incomplete = [any(visual.shape in unreadable for visual in visuals) for visuals in described]
+        bodies = zip(incomplete, (base, *links), (base_shapes(robot, size), *link_shapes(robot, size)), strict=True)
+        base, *links = (read + generic if missing else read for missing, read, generic in bodies)
     if robot.payload is not None and robot.tip is not None:
         links[robot.tip] += (_payload(robot),)
-    meshes = {visual.shape for visuals in seen for visual in visuals if isinstance(visual.shape, Mesh)}
+    meshes = {visual.shape for visuals in described for visual in visuals if isinstance(visual.shape, Mesh)}
     return Appearance(
-        tuple(base), tuple(tuple(link) for link in links), size, made, tuple(_mesh_notes(lost, len(meshes)))
+        tuple(base), tuple(tuple(link) for link in links), size, generated, tuple(_mesh_notes(unreadable, len(meshes)))
     )
 
 
-def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
-    """Return True if a shape can be drawn; a lost mesh has a reason, "" if there is no such file."""
+def _is_readable(shape: Shape, unreadable: dict[Mesh, str]) -> bool:
+    """Return True if a shape can be drawn; else add its mesh and the reason, "" for a missing file, to `unreadable`."""
     if not isinstance(shape, Mesh):
         return True
     try:
         triangles(shape)
     except ModelError as error:
-        lost[shape] = "" if isinstance(error, MissingMeshError) else str(error)
-    return shape not in lost
+        unreadable[shape] = "" if isinstance(error, MissingMeshError) else str(error)
+    return shape not in unreadable
 
 
-def _mesh_notes(lost: Mapping[Mesh, str], count: int) -> Iterator[str]:
-    """Return notes: one sentence for all missing meshes, and one for each that cannot be read."""
-    yield from (why for why in lost.values() if why)
-    missing = [mesh.file for mesh, why in lost.items() if not why]
+def _mesh_notes(unreadable: Mapping[Mesh, str], count: int) -> Iterator[str]:
+    """Yield one sentence for each mesh that cannot be read, and one for all missing meshes."""
+    yield from (why for why in unreadable.values() if why)
+    missing = [mesh.file for mesh, why in unreadable.items() if not why]
     if not missing:
         return
-    text = f"{len(missing)} of {count} meshes not found, bodies stand in for them; "
+    text = f"{len(missing)} of {count} meshes not found, generated shapes replace them; "
     package, _, rest = missing[0].removeprefix(SCHEME).partition("/")
     if missing[0].startswith(SCHEME):
         text += f"give --package {package}=FOLDER with the folder that has {rest} in it (in Python: packages)"
@@ -83,8 +85,8 @@ def _mesh_notes(lost: Mapping[Mesh, str], count: int) -> Iterator[str]:
 
 
 def _payload(robot: Robot) -> Visual:
-    """A ball of the payload's mass where its centre of mass is."""
+    """Return a sphere with the mass of the payload at its centre of mass."""
     assert robot.payload is not None
     radius = (3 * robot.payload.mass / (4 * np.pi * PAYLOAD_DENSITY)) ** (1 / 3)
-    at = np.asarray(robot.tool_frame.pose) @ translation(robot.payload.com)
-    return Visual(Sphere(float(radius)), IDENTITY_TRANSFORM, PAYLOAD_COLOUR, "payload").moved(at)
+    pose = np.asarray(robot.tool_frame.pose) @ translation(robot.payload.com)
+    return Visual(Sphere(float(radius)), IDENTITY_TRANSFORM, PAYLOAD_COLOUR, "payload").moved(pose)

@@ -12,49 +12,49 @@ from armwright.pages.scene.triangles import triangles
 from armwright.robot import Robot
 
 FLOOR_TOLERANCE = 0.01
-"""The part of a robot's size by which its base may be below z = 0 with the floor still there."""
+"""The part of a robot's size by which its base may reach below a floor at z = 0."""
 
 MIN_FLOOR_COSINE = 0.7
-"""The z of up below which the plane z = 0 is a wall rather than a floor or a ceiling."""
+"""The z of the up direction below which the plane z = 0 is a wall, not a floor or a ceiling."""
 
 
-def extent(robot: Robot, seen: Appearance, q: ArrayLike) -> tuple[Array, Array]:
-    """The least and the largest x, y and z of all shapes at q, in the world."""
-    frames = zip(robot.link_poses(q), seen.links, strict=True)
-    boxes = [*_base(robot, seen), *(_box(visual, frame) for frame, shapes in frames for visual in shapes)]
+def extent(robot: Robot, appearance: Appearance, q: ArrayLike) -> tuple[Array, Array]:
+    """Return the smallest and the largest x, y and z of all shapes at q, in the world."""
+    frames = zip(robot.link_poses(q), appearance.links, strict=True)
+    boxes = [*_base(robot, appearance), *(_box(visual, frame) for frame, shapes in frames for visual in shapes)]
     lows, highs = zip(*boxes, strict=True)
     return np.min(lows, axis=0), np.max(highs, axis=0)
 
 
-def _base(robot: Robot, seen: Appearance) -> list[tuple[Array, Array]]:
-    return [_box(visual, np.asarray(robot.base, dtype=float)) for visual in seen.base]
+def _base(robot: Robot, appearance: Appearance) -> list[tuple[Array, Array]]:
+    return [_box(visual, np.asarray(robot.base, dtype=float)) for visual in appearance.base]
 
 
 def view_directions(gravity: ArrayLike) -> tuple[Array, Array, Array]:
-    """To the right of who looks, towards them, and up, which is against gravity, along z where there is none.
+    """Return the directions right, towards the viewer, and up: against gravity, or along z without gravity.
 
-    Where gravity is not along z, the plane z = 0 is a wall, which is looked at from before.
+    If the plane z = 0 is a wall, the viewer is in front of it.
     """
-    pull = np.asarray(gravity, dtype=float)
-    length = float(np.linalg.norm(pull))
-    up = -pull / length if length else np.array([0.0, 0.0, 1.0])
+    g = np.asarray(gravity, dtype=float)
+    length = float(np.linalg.norm(g))
+    up = -g / length if length else np.array([0.0, 0.0, 1.0])
     toward = np.array([0.0, 0.0, 1.0]) if abs(up[2]) < MIN_FLOOR_COSINE else np.array([0.0, -1.0, 0.0])
     toward = toward - (toward @ up) * up
     toward /= np.linalg.norm(toward)
     return np.cross(up, toward), toward, up
 
 
-def floor_below(robot: Robot, seen: Appearance, q: ArrayLike) -> float:
-    """The z of the floor: 0, or where a base ends that goes below it, or where a robot that floats would stand."""
+def floor_below(robot: Robot, appearance: Appearance, q: ArrayLike) -> float:
+    """Return z of the floor: 0, or lower, where the base ends or a floating robot would stand."""
     if any(robot.rows[i].kind == "free" for i in robot.link_rows):
-        low = float(extent(robot, seen, q)[0][2])
+        low = float(extent(robot, appearance, q)[0][2])
         return min(low, 0.0)
-    low = min((float(least[2]) for least, _ in _base(robot, seen)), default=0.0)
-    return low if low < -FLOOR_TOLERANCE * seen.size else 0.0
+    low = min((float(lower[2]) for lower, _ in _base(robot, appearance)), default=0.0)
+    return low if low < -FLOOR_TOLERANCE * appearance.size else 0.0
 
 
 def _box(visual: Visual, frame: Array) -> tuple[Array, Array]:
-    """The box around a shape, along the axes of the world."""
+    """Return the two corners of the box around a shape along the axes of the world."""
     pose = frame @ np.asarray(visual.pose)
     if isinstance(visual.shape, Mesh):
         vertices = triangles(visual.shape).vertices @ pose[:3, :3].T + pose[:3, 3]

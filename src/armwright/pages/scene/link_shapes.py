@@ -1,7 +1,7 @@
-"""Bodies for a robot that has none: a housing on every axis, tubes from each to the next, a plate to stand on.
+"""Generated shapes for a robot without any: a housing on every axis, tubes between these, and a base plate.
 
-They are made of frames and masses alone. From a link to the next a tube goes at a right angle to the next axis, then
-along it, as links do that are given by a and d. What carries more is thicker.
+They follow from frames and masses alone. Between links a tube runs at a right angle to the next axis, then along it,
+like a and d of DH parameters. Links that carry more mass are thicker.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ HOUSING_COLOUR: Colour = (0.26, 0.30, 0.37, 1.0)
 PLATE_COLOUR: Colour = (0.42, 0.46, 0.53, 1.0)
 PAYLOAD_COLOUR: Colour = (0.95, 0.60, 0.15, 1.0)
 JOINT_SHAPE = "joint"
-"""The name of what shows a joint, which a picture may give the joint's colour."""
+"""The name of shapes of a joint, which a page may draw in the colour of the joint."""
 
 MAX_HOUSING_RADIUS, MIN_HOUSING_RADIUS = 0.055, 0.02
-"""Radius of a housing, as a part of the robot's size."""
+"""The radius of a housing, as a part of the robot's size."""
 
 TUBE_RATIO = 0.72
-"""A tube is so much thinner than the housing it begins in."""
+"""The radius of a tube, as a part of that of its housing."""
 
 HOUSING_HALF_LENGTH = 1.2
 """Half of the length of a housing, as a part of its radius."""
 
 UPRIGHT_COSINE = 0.99
-"""Cosine from which on an axis is along z."""
+"""The cosine from which an axis counts as parallel to z."""
 
 MIN_TUBE_LENGTH = 0.03
-"""Parts of the size below which a piece of tube is left out, being inside a housing."""
+"""The length, as a part of the robot's size, below which a tube is inside a housing and not drawn."""
 
 
 def robot_size(robot: Robot) -> float:
-    """Metres from frame 0 to the farthest frame, stretched out or as it stands, at least a centimetre."""
+    """Return the length from frame 0 to the farthest frame of the stretched robot, m, at least a centimetre."""
     poses, lengths = _poses(robot), np.zeros(len(robot.links))
     for i, parent in enumerate(robot.parents):
         before = np.asarray(robot.base) if parent < 0 else poses[parent]
@@ -53,7 +53,7 @@ def robot_size(robot: Robot) -> float:
 
 
 def link_shapes(robot: Robot, size: float) -> list[tuple[Visual, ...]]:
-    """The shapes of every link, in its frame."""
+    """Return the shapes of every link, in its frame."""
     radii, poses = _radii(robot, size), _poses(robot)
     children: list[list[int]] = [[] for _ in robot.links]
     for i, parent in enumerate(robot.parents):
@@ -63,7 +63,7 @@ def link_shapes(robot: Robot, size: float) -> list[tuple[Visual, ...]]:
 
 
 def base_shapes(robot: Robot, size: float) -> tuple[Visual, ...]:
-    """A plate on the floor and a column from it to the first joint, of a robot that stands; in frame 0."""
+    """Return a plate on the floor and a column from it to the first joint, in frame 0; none for a floating base."""
     rows, poses, shapes = robot.rows, _poses(robot), list[Visual]()
     roots = [i for i, parent in enumerate(robot.parents) if parent < 0 and rows[robot.link_rows[i]].kind != "free"]
     if not roots:
@@ -71,24 +71,22 @@ def base_shapes(robot: Robot, size: float) -> tuple[Visual, ...]:
     radii, frame, foot = _radii(robot, size), np.asarray(robot.base), _foot(robot, size)
     thickest, lowest = max(radii[i] for i in roots), 0.0
     for i in roots:
-        to, axis = _visual(frame, poses[i])
-        shapes += _tubes(np.zeros(3), to, axis, radii[i], size)
+        origin, axis = _next_axis(frame, poses[i])
+        shapes += _tubes(np.zeros(3), origin, axis, radii[i], size)
         if abs(axis[2]) > UPRIGHT_COSINE:
-            lowest = min(lowest, float(to[2]) - HOUSING_HALF_LENGTH * float(radii[i]))
-    down = float(np.linalg.norm(foot[:3, 3]))
-    if down > max(MIN_TUBE_LENGTH * size, thickest):  # the round end of the column stays above the floor
-        shapes.append(_tube(foot[:3, 3] * (1 - thickest / down), np.zeros(3), 0.9 * thickest))
-    thick = 0.4 * thickest
-    if not down and lowest < 0:  # the housing of an axis that begins in frame 0 stands on the plate
-        foot[2, 3] = lowest - thick
-    plate = Visual(
-        Cylinder(1.6 * thickest, thick), visual_pose(foot @ translation((0, 0, thick / 2))), PLATE_COLOUR, "base"
-    )
-    return (*shapes, plate)
+            lowest = min(lowest, float(origin[2]) - HOUSING_HALF_LENGTH * float(radii[i]))
+    depth = float(np.linalg.norm(foot[:3, 3]))
+    if depth > max(MIN_TUBE_LENGTH * size, thickest):  # the round end of the column stays above the floor
+        shapes.append(_tube(foot[:3, 3] * (1 - thickest / depth), np.zeros(3), 0.9 * thickest))
+    thickness = 0.4 * thickest
+    if not depth and lowest < 0:  # the plate is below the housing of the first axis
+        foot[2, 3] = lowest - thickness
+    pose = visual_pose(foot @ translation((0, 0, thickness / 2)))
+    return (*shapes, Visual(Cylinder(1.6 * thickest, thickness), pose, PLATE_COLOUR, "base"))
 
 
 def _foot(robot: Robot, size: float) -> Array:
-    """Return the pose of the base plate in frame 0: on the floor, or at frame 0 if that hangs or is far above."""
+    """Return the pose of the base plate in frame 0: on the floor, or at frame 0 if this is tilted or far above."""
     base = np.asarray(robot.base)
     height = float(base[2, 3])
     if not 0 < height <= size or base[2, 2] < 1 - 1e-9:
@@ -96,21 +94,21 @@ def _foot(robot: Robot, size: float) -> Array:
     return translation(base[:3, :3].T @ [0.0, 0.0, -height])
 
 
-def translation(place: ArrayLike) -> Array:
-    """The transform to a place."""
+def translation(offset: ArrayLike) -> Array:
+    """Return the transform of a translation."""
     T = np.eye(4)
-    T[:3, 3] = place
+    T[:3, 3] = offset
     return T
 
 
 def _poses(robot: Robot) -> Array:
-    """The frames of all links where the robot is neutral."""
+    """Return the frames of all links in the neutral pose."""
     poses: Array = robot.link_poses(robot.neutral)
     return poses
 
 
 def _radii(robot: Robot, size: float) -> Array:
-    """The radius of the housing before each link, by the mass that it carries."""
+    """Return the radius of the housing of the joint before each link, by the mass that it carries."""
     carried = np.array([max(link.mass, 0.0) for link in robot.links])
     for i in reversed(range(len(robot.links))):
         if robot.parents[i] >= 0:
@@ -119,10 +117,10 @@ def _radii(robot: Robot, size: float) -> Array:
     return np.clip(MAX_HOUSING_RADIUS * size * share, MIN_HOUSING_RADIUS * size, MAX_HOUSING_RADIUS * size)
 
 
-def _visual(frame: Array, pose: Array) -> tuple[Array, Array]:
+def _next_axis(frame: Array, pose: Array) -> tuple[Array, Array]:
     """Return the origin of the next frame in this frame, and the direction of its axis."""
-    relative = np.linalg.inv(frame) @ pose
-    return relative[:3, 3], relative[:3, 2]
+    T = np.linalg.inv(frame) @ pose
+    return T[:3, 3], T[:3, 2]
 
 
 def _link(robot: Robot, i: int, children: Sequence[int], radii: Array, poses: Array, size: float) -> tuple[Visual, ...]:
@@ -132,20 +130,20 @@ def _link(robot: Robot, i: int, children: Sequence[int], radii: Array, poses: Ar
     if kind == "free" or len(children) > 1:
         shapes += _inertia_box(robot, i)
     for child in children:
-        to, axis = _visual(poses[i], poses[child])
-        shapes += _tubes(np.zeros(3), to, axis, float(radii[child]), size)
+        origin, axis = _next_axis(poses[i], poses[child])
+        shapes += _tubes(np.zeros(3), origin, axis, float(radii[child]), size)
     if not children:
         shapes += _end(robot, i, radius, size)
     return tuple(shapes)
 
 
-def _housing(kind: str, slides: bool, radius: float) -> list[Visual]:
+def _housing(kind: str, prismatic: bool, radius: float) -> list[Visual]:
     """Return the housing of the joint before a link, about its axis."""
     if kind == "free":
         return []
     if kind == "ball":
         return [Visual(Ellipsoid((radius, radius, radius)), IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)]
-    if slides:
+    if prismatic:
         return [
             Visual(Box((1.7 * radius, 1.7 * radius, 2.6 * radius)), IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)
         ]
@@ -157,7 +155,7 @@ def _housing(kind: str, slides: bool, radius: float) -> list[Visual]:
 
 
 def _tubes(begin: Array, end: Array, axis: Array, radius: float, size: float) -> list[Visual]:
-    """From one place to another, first at a right angle to an axis, then along it."""
+    """Return tubes from one point to another, first at a right angle to an axis, then along it."""
     corner = end - axis * float((end - begin) @ axis)
     return [
         tube
@@ -176,7 +174,7 @@ def _tube(a: Array, b: Array, radius: float) -> Visual:
 
 
 def _aligned_with(z: Array) -> Array:
-    """A rotation whose third axis is this one."""
+    """Return a rotation matrix with the third axis z."""
     other = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = np.cross(other, z)
     x /= np.linalg.norm(x)
@@ -184,31 +182,31 @@ def _aligned_with(z: Array) -> Array:
 
 
 def _end(robot: Robot, i: int, radius: float, size: float) -> list[Visual]:
-    """Return the end of the last link of a branch: at the tool, a named frame such as a foot, else beyond its mass."""
+    """Return the end of a branch: at the tool, at a named frame such as a foot, or beyond the centre of mass."""
     named = [np.asarray(frame.pose)[:3, 3] for frame in robot.frames if frame.link == i]
-    far = (
+    end = (
         np.asarray(robot.tool_frame.pose)[:3, 3]
         if i == robot.tip
         else max(named, key=np.linalg.norm, default=np.zeros(3))
     )
-    if np.linalg.norm(far) < MIN_TUBE_LENGTH * size:
-        far = 2 * np.asarray(robot.links[i].com, dtype=float)
-    if np.linalg.norm(far) < MIN_TUBE_LENGTH * size:
+    if np.linalg.norm(end) < MIN_TUBE_LENGTH * size:
+        end = 2 * np.asarray(robot.links[i].com, dtype=float)
+    if np.linalg.norm(end) < MIN_TUBE_LENGTH * size:
         return []
-    T = translation(far)
-    T[:3, :3] = _aligned_with(far / np.linalg.norm(far))
+    T = translation(end)
+    T[:3, :3] = _aligned_with(end / np.linalg.norm(end))
     flange = Visual(Cylinder(TUBE_RATIO * radius, 0.3 * radius), visual_pose(T), HOUSING_COLOUR, "flange")
-    return [_tube(np.zeros(3), far, 0.8 * TUBE_RATIO * radius), flange]
+    return [_tube(np.zeros(3), end, 0.8 * TUBE_RATIO * radius), flange]
 
 
 def _inertia_box(robot: Robot, i: int) -> list[Visual]:
-    """The box of even density that has the mass and the inertia of a link."""
+    """Return the box of uniform density with the mass and inertia of a link."""
     link = robot.links[i]
     if link.mass <= 0:
         return []
-    if (found := mass_spread(link.mass, np.asarray(link.inertia, dtype=float))) is None:
+    if (spread := mass_spread(link.mass, np.asarray(link.inertia, dtype=float))) is None:
         return []
-    squares, axes = found
+    squares, axes = spread
     T = translation(link.com)
     T[:3, :3] = axes
     a, b, c = np.sqrt(6 * np.maximum(squares, 1e-3 * squares.max())).tolist()
@@ -216,9 +214,9 @@ def _inertia_box(robot: Robot, i: int) -> list[Visual]:
 
 
 def mass_spread(mass: float, inertia: Array) -> tuple[Array, Array] | None:
-    """Return twice the mean squared distances along the principal axes, and these; None for impossible inertias.
+    """Return twice the mean squared distances along the principal axes, and these axes; None for impossible inertias.
 
-    A box of even density has sides of the roots of 6 times these, an ellipsoid half axes of the roots of 5/2 of them.
+    The sides of a uniform box are the roots of 6 times these values, the semi-axes of an ellipsoid of 5/2 times.
     """
     moments, axes = np.linalg.eigh(inertia)
     squares = (moments.sum() - 2 * moments) / mass

@@ -24,8 +24,8 @@ from armwright.pages.scene.drawing import (
     DEFAULT_AZIMUTH,
     DEFAULT_ELEVATION,
     back_to_front,
+    link_triangles,
     lit_colours,
-    parts,
     split_long_edges,
     view_axes,
 )
@@ -33,28 +33,24 @@ from armwright.pages.scene.extent import floor_below
 from armwright.robot import Robot
 
 SLIDE_PIXELS = (1280, 720)
-"""Pixels of a slide."""
+"""The width and height of a slide, pixels."""
 
 MIN_PIXELS, MAX_PIXELS = 64, 4096
-"""Pixels that a side of a picture may have."""
+"""The limits of a side of a picture, pixels."""
 
 ROBOT_SHARE = 0.8
 """The part of a picture that the robot fills."""
 
 MAX_RASTER_TRIANGLES, OVERSAMPLING = 30_000, 2
-"""Triangles of a picture, and how many times as large it is drawn, so that edges are smooth."""
+"""The largest number of triangles, and the factor by which a picture is drawn larger for smooth edges."""
 
 MAX_RASTER_EDGE = 0.03
-"""The longest edge of a triangle, as a part of the robot's size: a long one has no one place between back and front."""
+"""The longest edge of a triangle, as a part of the robot's size; long triangles cannot be sorted by distance."""
 
-BACKGROUND_COLOUR, GRID_COLOUR, SHADOW_COLOUR, TEXT_COLOUR = (
-    (247, 248, 250),
-    (222, 226, 232),
-    (228, 231, 236),
-    (55, 65, 81),
-)
+BACKGROUND_COLOUR, GRID_COLOUR = (247, 248, 250), (222, 226, 232)
+SHADOW_COLOUR, TEXT_COLOUR = (228, 231, 236), (55, 65, 81)
 FLOOR_CELLS = 12
-"""Squares of the floor from one side to the other."""
+"""The number of squares along a side of the floor."""
 
 
 @dataclass(frozen=True)
@@ -76,42 +72,42 @@ class Camera:
 
 
 class Stage:
-    """A robot on its floor, seen by a camera that shows all of it at every pose it is going to take."""
+    """A robot on a floor, with a camera that shows all of it in every pose of a motion."""
 
     def __init__(self, robot: Robot, q: Array, camera: Camera) -> None:
-        """`q` (k, nq) are the positions that it is going to take."""
+        """`q` (k, nq) are the positions of the motion."""
         self.robot, self.camera, self.pillow = robot, camera, pillow()
         self.axes = view_axes(camera.azimuth, camera.elevation)
         longest = MAX_RASTER_EDGE * appearance_of(robot).size
         self.parts = [
             (link, split_long_edges(faces, np.zeros((len(faces), 3)), longest)[0], colour)
-            for link, faces, colour in parts(robot, MAX_RASTER_TRIANGLES)
+            for link, faces, colour in link_triangles(robot, MAX_RASTER_TRIANGLES)
         ]
         corners = np.concatenate([_corners(self._placed(links)) for links in robot.link_poses(q)])
         self.low, self.high = corners.min(axis=0), corners.max(axis=0)
         self.floor = floor_below(robot, appearance_of(robot), q[0])
-        seen = np.concatenate([corners, self._on_floor(corners)]) @ self.axes.T
-        low, high = seen[:, :2].min(axis=0), seen[:, :2].max(axis=0)
-        drawn = OVERSAMPLING * np.array(camera.size)
-        self.scale = float(ROBOT_SHARE * (drawn / np.maximum(high - low, 1e-9)).min())
-        self.middle, self.centre = (low + high) / 2, drawn / 2
+        viewed = np.concatenate([corners, self._on_floor(corners)]) @ self.axes.T
+        low, high = viewed[:, :2].min(axis=0), viewed[:, :2].max(axis=0)
+        pixels = OVERSAMPLING * np.array(camera.size)
+        self.scale = float(ROBOT_SHARE * (pixels / np.maximum(high - low, 1e-9)).min())
+        self.middle, self.centre = (low + high) / 2, pixels / 2
 
     def draw(self, q: Array, caption: str = "") -> Any:
-        """The robot at a position (nq,), as an image of Pillow."""
+        """Return the robot at a position (nq,) as an image of Pillow."""
         size = tuple(OVERSAMPLING * x for x in self.camera.size)
         image = self.pillow.Image.new("RGB", size, BACKGROUND_COLOUR)
         pen = self.pillow.ImageDraw.Draw(image)
         for line in self._grid():
-            pen.line(self._flat(line), fill=GRID_COLOUR, width=OVERSAMPLING)
+            pen.line(self._points(line), fill=GRID_COLOUR, width=OVERSAMPLING)
         placed = self._placed(self.robot.link_poses(q))
         if self.camera.elevation > 0:
-            for face in self._flat_all(self._on_floor(np.concatenate([faces for faces, _ in placed]))):
+            for face in self._polygons(self._on_floor(np.concatenate([faces for faces, _ in placed]))):
                 pen.polygon(face, fill=SHADOW_COLOUR)
         faces = np.concatenate([faces for faces, _ in placed])
         colours = np.concatenate([lit_colours(part, colour) for part, colour in placed])
         order = back_to_front(faces @ self.axes.T)
         fills = (255 * colours[order]).round().astype(int).tolist()
-        for face, fill in zip(self._flat_all(faces[order]), fills, strict=True):
+        for face, fill in zip(self._polygons(faces[order]), fills, strict=True):
             pen.polygon(face, fill=tuple(fill))
         image = image.reduce(OVERSAMPLING)
         if caption:
@@ -120,56 +116,55 @@ class Stage:
 
     def _placed(self, links: Array) -> list[tuple[Array, Any]]:
         poses = [np.asarray(self.robot.base) if link < 0 else links[link] for link, _, _ in self.parts]
-        return [
-            (faces @ T[:3, :3].T + T[:3, 3], colour) for (_, faces, colour), T in zip(self.parts, poses, strict=True)
-        ]
+        parts = zip(self.parts, poses, strict=True)
+        return [(faces @ T[:3, :3].T + T[:3, 3], colour) for (_, faces, colour), T in parts]
 
     def _on_floor(self, points: Array) -> Array:
         """Return the shadows of points on the floor."""
-        found = points.copy()
-        found[..., 2] = self.floor
-        return found
+        shadows = points.copy()
+        shadows[..., 2] = self.floor
+        return shadows
 
     def _grid(self) -> Iterator[Array]:
-        """The lines of the floor, each from one point to another."""
+        """Yield the lines of the floor, (2, 3) each."""
         half = 0.75 * float((self.high - self.low)[:2].max() + (self.high - self.low)[2] / 2)
         x, y = (self.low[:2] + self.high[:2]) / 2
         for k in np.linspace(-half, half, FLOOR_CELLS + 1):
             yield np.array([[x + k, y - half, self.floor], [x + k, y + half, self.floor]])
             yield np.array([[x - half, y + k, self.floor], [x + half, y + k, self.floor]])
 
-    def _flat(self, points: Array) -> list[tuple[float, float]]:
+    def _points(self, points: Array) -> list[tuple[float, float]]:
         return [(x, y) for x, y in self._pixels(points).tolist()]
 
-    def _flat_all(self, faces: Array) -> list[list[tuple[float, float]]]:
-        """The corners of triangles in pixels."""
+    def _polygons(self, faces: Array) -> list[list[tuple[float, float]]]:
+        """Return the corners of triangles in pixels."""
         return [[(x, y) for x, y in face] for face in self._pixels(faces).tolist()]
 
     def _pixels(self, points: Array) -> Array:
-        seen = (points @ self.axes.T)[..., :2]
-        found: Array = (seen - self.middle) * (self.scale * np.array([1.0, -1.0])) + self.centre
-        return found
+        viewed = (points @ self.axes.T)[..., :2]
+        pixels: Array = (viewed - self.middle) * (self.scale * np.array([1.0, -1.0])) + self.centre
+        return pixels
 
     def _write(self, image: Any, caption: str) -> None:
-        high = max(12, self.camera.size[1] // 32)
-        font = self.pillow.ImageFont.load_default(size=high)
-        place = (high, self.camera.size[1] - 2 * high)
+        height = max(12, self.camera.size[1] // 32)
+        font = self.pillow.ImageFont.load_default(size=height)
+        place = (height, self.camera.size[1] - 2 * height)
         self.pillow.ImageDraw.Draw(image).text(place, caption, fill=TEXT_COLOUR, font=font)
 
 
 def _corners(placed: Iterable[tuple[Array, Any]]) -> Array:
-    """The corners of the boxes around shapes."""
-    found = []
+    """Return the corners of the boxes around shapes."""
+    corners = []
     for faces, _ in placed:
         low, high = faces.min(axis=(0, 1)), faces.max(axis=(0, 1))
-        found += [np.where(bits, high, low) for bits in np.ndindex(2, 2, 2)]
-    return np.array(found)
+        corners += [np.where(bits, high, low) for bits in np.ndindex(2, 2, 2)]
+    return np.array(corners)
 
 
 def pillow() -> Any:
-    """Pillow, or how to get it."""
+    """Return Pillow; without it an InputError says what to install."""
     try:
-        import PIL.Image  # noqa: PLC0415  (pictures are wanted by few)
+        import PIL.Image  # noqa: PLC0415  (only for pictures)
         import PIL.ImageDraw  # noqa: PLC0415
         import PIL.ImageFont  # noqa: PLC0415
     except ImportError:
@@ -181,13 +176,13 @@ def write_picture(image: Any, path: str | Path) -> Path:
     """Write an image as PNG."""
     if Path(path).suffix.lower() != ".png":
         raise InputError(f"cannot write {path}: expected a file that ends in .png")
-    held = io.BytesIO()
-    image.save(held, "PNG")
-    return _written(path, held.getvalue())
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return _written(path, buffer.getvalue())
 
 
 def write_film(frames: Iterable[Any], path: str | Path, rate: float) -> Path:
-    """Write images as GIF or MP4, so many a second."""
+    """Write images as GIF or MP4, `rate` per second."""
     suffix = Path(path).suffix.lower()
     if suffix == ".gif":
         return _written(path, _gif(frames, rate))
@@ -204,16 +199,16 @@ def _written(path: str | Path, content: bytes) -> Path:
 
 
 def _gif(frames: Iterable[Any], rate: float) -> bytes:
-    """A film that repeats; GIF counts in hundredths of a second."""
-    few = (frame.quantize(128) for frame in frames)
-    held, first = io.BytesIO(), next(few)
+    """Return a film that repeats; the unit of time in GIF is 1/100 s."""
+    quantized = (frame.quantize(128) for frame in frames)
+    buffer, first = io.BytesIO(), next(quantized)
     hundredths = max(2, round(100 / rate))
-    first.save(held, "GIF", save_all=True, append_images=few, duration=10 * hundredths, loop=0)
-    return held.getvalue()
+    first.save(buffer, "GIF", save_all=True, append_images=quantized, duration=10 * hundredths, loop=0)
+    return buffer.getvalue()
 
 
 def _mp4(frames: Iterable[Any], rate: float) -> bytes:
-    """H.264 as browsers and slides play it, by ffmpeg."""
+    """Return a film in H.264, in a form that browsers and slides play, by ffmpeg."""
     program = shutil.which("ffmpeg")
     if program is None:
         raise InputError("MP4 is written by ffmpeg, which is not installed: install it, or write a .gif")
@@ -231,7 +226,7 @@ def _mp4(frames: Iterable[Any], rate: float) -> bytes:
             assert pipe.stdin is not None
             pipe.stdin.write(frame.tobytes())
         assert pipe is not None
-        _, said = pipe.communicate()
+        _, messages = pipe.communicate()
         if pipe.returncode:
-            raise InputError(f"ffmpeg cannot write the film: {said.decode(errors='replace').strip()}")
+            raise InputError(f"ffmpeg cannot write the film: {messages.decode(errors='replace').strip()}")
         return target.read_bytes()

@@ -16,12 +16,12 @@ from armwright.interrupts import deferred
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Solid, Sphere
 
 MAX_MESH_BYTES = 100 << 20
-"""Of a mesh file."""
+"""The largest size of a mesh file."""
 
 MESH_SUFFIXES = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
 
 ROUND_SIDES = 32
-"""Sides of what is round."""
+"""The number of sides of a circle."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,24 +32,24 @@ class Triangles:
     faces: Array
     colours: Array | None = None
 
-    def coarser(self, most: int) -> Triangles:
-        """With at most so many faces, or a few more: vertices in one cell of a grid become one, their mean."""
-        made, cells = self, 2.0 * most**0.5
-        while len(made.faces) > most and cells > 2:
-            made, cells = self._clustered(int(cells)), cells * 0.8
-        return made
+    def coarser(self, max_faces: int) -> Triangles:
+        """Return a mesh of about `max_faces` faces: vertices in one cell of a grid are replaced by their mean."""
+        mesh, cells = self, 2.0 * max_faces**0.5
+        while len(mesh.faces) > max_faces and cells > 2:
+            mesh, cells = self._clustered(int(cells)), cells * 0.8
+        return mesh
 
     def _clustered(self, cells: int) -> Triangles:
         low, high = self.vertices.min(axis=0), self.vertices.max(axis=0)
         grid = np.floor((self.vertices - low) / max(float((high - low).max()), 1e-12) * cells).astype(np.int64)
-        _, which = np.unique(grid, axis=0, return_inverse=True)
-        which = which.ravel()
-        count = np.bincount(which)
+        _, cell_of = np.unique(grid, axis=0, return_inverse=True)
+        cell_of = cell_of.ravel()
+        count = np.bincount(cell_of)
 
         def means(values: Array) -> Array:
-            return np.stack([np.bincount(which, column) / count for column in values.T], axis=1)
+            return np.stack([np.bincount(cell_of, column) / count for column in values.T], axis=1)
 
-        faces = which[self.faces]
+        faces = cell_of[self.faces]
         a, b, c = faces.T
         faces = np.unique(faces[(a != b) & (b != c) & (c != a)], axis=0)
         colours = None if self.colours is None else means(self.colours.astype(float)).astype(np.uint8)
@@ -57,10 +57,7 @@ class Triangles:
 
 
 def triangles(shape: Shape, sides: int = ROUND_SIDES) -> Triangles:
-    """A shape as triangles in its own frame, what is round with so many sides.
-
-    A `ModelError` if its file cannot be read.
-    """
+    """Return a shape as triangles in its own frame, circles with `sides`; a ModelError if its file cannot be read."""
     if isinstance(shape, Mesh):
         path = shape.find()
         read = _read(path, os.stat(path).st_mtime_ns)
@@ -71,17 +68,14 @@ def triangles(shape: Shape, sides: int = ROUND_SIDES) -> Triangles:
 @lru_cache(maxsize=256)
 @deferred()
 def _read(path: Path, changed: int) -> Triangles:
-    """The triangles of a file, all its parts together."""
+    """Return the triangles of all parts of a file."""
     import trimesh  # noqa: PLC0415  (takes a while)
 
     if path.suffix.lower() not in MESH_SUFFIXES:
-        raise ModelError(
-            f"mesh {path.name} is a {path.suffix or 'nameless'} file; expected one of {', '.join(MESH_SUFFIXES)}"
-        )
-    if path.stat().st_size > MAX_MESH_BYTES:
-        raise ModelError(
-            f"mesh {path.name} has {path.stat().st_size >> 20} MB; expected at most {MAX_MESH_BYTES >> 20}"
-        )
+        kinds = ", ".join(MESH_SUFFIXES)
+        raise ModelError(f"mesh {path.name} is a {path.suffix or 'nameless'} file; expected one of {kinds}")
+    if (size := path.stat().st_size) > MAX_MESH_BYTES:
+        raise ModelError(f"mesh {path.name} has {size >> 20} MB; expected at most {MAX_MESH_BYTES >> 20}")
     try:
         loaded: Any = trimesh.load(path, process=False)
         listed = loaded.dump() if isinstance(loaded, trimesh.Scene) else [loaded]
@@ -99,13 +93,12 @@ def _read(path: Path, changed: int) -> Triangles:
 
 
 def _colours(part: Any) -> Array | None:
-    """The colour of every vertex of a part, if its file says any."""
+    """Return the colour of every vertex of a part; None if it has none."""
     visual, count = part.visual, len(part.vertices)
     if visual.kind is None:
         return None
     if visual.kind == "texture":
-        main = np.asarray(visual.material.main_color, np.uint8)
-        return np.tile(main, (count, 1))
+        return np.tile(np.asarray(visual.material.main_color, np.uint8), (count, 1))
     return np.asarray(visual.vertex_colors, np.uint8)
 
 
@@ -116,16 +109,16 @@ def _solid(shape: Solid, sides: int) -> Triangles:
 
     make: Any = trimesh.creation
     if isinstance(shape, Box):
-        made = make.box(shape.size)
+        mesh = make.box(shape.size)
     elif isinstance(shape, Cylinder):
-        made = make.cylinder(shape.radius, shape.length, sections=sides)
+        mesh = make.cylinder(shape.radius, shape.length, sections=sides)
     elif isinstance(shape, Sphere):
-        made = make.uv_sphere(shape.radius, count=[sides // 2, sides])
+        mesh = make.uv_sphere(shape.radius, count=[sides // 2, sides])
     elif isinstance(shape, Capsule):
-        made = make.capsule(shape.length, shape.radius, count=[sides // 2, sides])
-        made.apply_translation(-made.bounds.mean(axis=0))
+        mesh = make.capsule(shape.length, shape.radius, count=[sides // 2, sides])
+        mesh.apply_translation(-mesh.bounds.mean(axis=0))
     else:
         assert isinstance(shape, Ellipsoid)
-        made = make.uv_sphere(1.0, count=[sides // 2, sides])
-        made.apply_scale(shape.radii)
-    return Triangles(np.asarray(made.vertices, float), np.asarray(made.faces))
+        mesh = make.uv_sphere(1.0, count=[sides // 2, sides])
+        mesh.apply_scale(shape.radii)
+    return Triangles(np.asarray(mesh.vertices, float), np.asarray(mesh.faces))

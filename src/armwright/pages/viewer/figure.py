@@ -1,4 +1,4 @@
-"""A robot in a viser scene: sent once, link by link, and then only moved."""
+"""A robot in a viser scene: its shapes are sent once, then its links are moved."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class RobotFigure:
         self._links = [self._scene.add_frame(f"{root}/link{i}", **axes) for i in range(len(robot.links))]
         self._shapes: list[tuple[Any, float | None]] = []
         self._extras: dict[str, list[Any]] = {}
-        self._at: Array | None = None
+        self._poses: Array | None = None
 
-    def dress(self, looks: Appearance) -> None:
-        """Send the shapes of every link, and of the base unless it is a ghost's: that stands still."""
-        for k, visual in enumerate(() if self._ghost else looks.base):
+    def add_shapes(self, appearance: Appearance) -> None:
+        """Send the shapes of every link, and of the base unless this is a ghost."""
+        for k, visual in enumerate(() if self._ghost else appearance.base):
             self._send(f"{self._root}/base/{k}", coloured_meshes(visual))
-        for i, visuals in enumerate(looks.links):
+        for i, visuals in enumerate(appearance.links):
             for k, visual in enumerate(visuals):
                 self._send(f"{self._root}/link{i}/{k}", coloured_meshes(visual))
 
@@ -45,25 +45,19 @@ class RobotFigure:
             if not len(part.faces):
                 continue
             opacity = GHOST_OPACITY if self._ghost else part.opacity
-            node = self._scene.add_mesh_simple(
-                f"{name}.{k}",
-                part.vertices,
-                part.faces,
-                color=GHOST_COLOUR if self._ghost else part.colour,
-                opacity=opacity if opacity < 1 else None,
-                side="double",
-                cast_shadow=not self._ghost,
-                receive_shadow=False,
-            )
+            look: dict[str, Any] = {"color": GHOST_COLOUR if self._ghost else part.colour, "side": "double"}
+            look |= {"opacity": opacity if opacity < 1 else None, "cast_shadow": not self._ghost}
+            mesh = (f"{name}.{k}", part.vertices, part.faces)
+            node = self._scene.add_mesh_simple(*mesh, receive_shadow=False, **look)
             self._shapes.append((node, node.opacity))
 
     def move(self, poses: Array) -> None:
-        """Move every link to its pose in the world; links that have not moved cost nothing."""
+        """Move every link whose pose in the world has changed."""
         for i, (node, T) in enumerate(zip(self._links, poses, strict=True)):
-            if self._at is None or not np.array_equal(self._at[i], T):
-                where = viser_pose(T)
-                node.position, node.wxyz = where["position"], where["wxyz"]
-        self._at = poses.copy()
+            if self._poses is None or not np.array_equal(self._poses[i], T):
+                pose = viser_pose(T)
+                node.position, node.wxyz = pose["position"], pose["wxyz"]
+        self._poses = poses.copy()
 
     def remove(self) -> None:
         """Remove the robot from the scene."""
@@ -71,11 +65,11 @@ class RobotFigure:
             node.remove()
 
     def show(self, what: str, on: bool) -> None:
-        """Switch shapes, transparency ("glass"), frames, names, centres of mass or inertia ellipsoids on or off."""
+        """Show or hide shapes, frames, names, centres or inertia ellipsoids, or make shapes "transparent"."""
         if what == "shapes":
             for node, _ in self._shapes:
                 node.visible = on
-        elif what == "glass":
+        elif what == "transparent":
             for node, opacity in self._shapes:
                 node.opacity = min(GHOST_OPACITY, opacity or 1.0) if on else opacity
         elif what == "frames":
@@ -97,27 +91,19 @@ class RobotFigure:
             share = (link.mass / max(body.mass for body in self._robot.links)) ** (1 / 3)
             radius = self._size * (0.012 + 0.02 * share)
             return self._scene.add_icosphere(name, radius, color=CENTRE_COLOUR, position=link.com, cast_shadow=False)
-        made = ellipsoid(link.mass, np.asarray(link.inertia, dtype=float))
-        if made is None:
+        if (found := ellipsoid(link.mass, np.asarray(link.inertia, dtype=float))) is None:
             return None
-        radii, axes = made
+        radii, axes = found
         vertices, faces = _unit_sphere()
-        return self._scene.add_mesh_simple(
-            name,
-            (vertices * radii) @ axes.T,
-            faces,
-            color=ELLIPSOID_COLOUR,
-            opacity=0.45,
-            cast_shadow=False,
-            position=link.com,
-        )
+        look = {"color": ELLIPSOID_COLOUR, "opacity": 0.45, "cast_shadow": False}
+        return self._scene.add_mesh_simple(name, (vertices * radii) @ axes.T, faces, position=link.com, **look)
 
 
 def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array] | None:
     """Return the semi-axes and directions of the uniform ellipsoid with this mass and inertia, or None."""
-    if (found := mass_spread(mass, inertia)) is None:
+    if (spread := mass_spread(mass, inertia)) is None:
         return None
-    squares, axes = found
+    squares, axes = spread
     return np.sqrt(2.5 * np.maximum(squares, 1e-4 * squares.max())), axes
 
 
@@ -132,7 +118,7 @@ def _unit_sphere() -> tuple[Array, Array]:
 
 def viser_pose(T: Array) -> dict[str, Any]:
     """Return a pose as viser takes it: position, and a quaternion with w first."""
-    from viser.transforms import SO3  # noqa: PLC0415  (viser is loaded by whoever has a scene)
+    from viser.transforms import SO3  # noqa: PLC0415  (viser is optional)
 
     return {"position": T[:3, 3].copy(), "wxyz": SO3.from_matrix(T[:3, :3]).wxyz}
 

@@ -32,8 +32,8 @@ class RunState:
     kinetic: float
     potential: float
     power: float
-    held: float
-    """kg in the hand: a run in phases takes up and puts down."""
+    payload_mass: float
+    """The mass of the payload, kg, which may differ between phases."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Curves:
 
     @property
     def range(self) -> tuple[float, float]:
-        """From below the lowest to above the highest value, zero among them."""
+        """The range of a plot: all values and zero, with a margin."""
         low, high = float(self.values.min(initial=0.0)), float(self.values.max(initial=0.0))
         margin = 0.05 * (high - low) or 1.0
         return low - margin, high + margin
@@ -89,20 +89,22 @@ class Playback:
         k = int(np.clip(np.searchsorted(run.t, self.t, side="right") - 1, 0, max(len(run.t) - 2, 0)))
         after = min(k + 1, len(run.t) - 1)
         gap = float(run.t[after] - run.t[k])
-        part = float(np.clip((self.t - run.t[k]) / gap, 0.0, 1.0)) if gap else 0.0
+        share = float(np.clip((self.t - run.t[k]) / gap, 0.0, 1.0)) if gap else 0.0
 
-        def between(values: Array) -> Array:
-            return np.asarray((1 - part) * values[k] + part * values[after])
+        def interpolated(values: Array) -> Array:
+            return np.asarray((1 - share) * values[k] + share * values[after])
 
-        tau, qd = between(run.tau), between(run.qd)
+        tau, qd = interpolated(run.tau), interpolated(run.qd)
         uses = tuple(
             Use(shown(j.name), j.prismatic, abs(a), j.max_torque, abs(b), j.max_velocity, self.t, self.t)
             for j, a, b in zip(run.robot.joints, tau.tolist(), qd.tolist(), strict=True)
         )
-        energies = float(between(run.kinetic)), float(between(run.potential))
+        energies = float(interpolated(run.kinetic)), float(interpolated(run.potential))
         phase = next((phase for phase in reversed(run.phases) if phase.t[0] <= self.t), run)
-        held = 0.0 if phase.robot.payload is None else phase.robot.payload.mass
-        return RunState(self.t, run.robot.unit(between(run.q)), uses, tau, qd, *energies, float(tau @ qd), held)
+        payload_mass = 0.0 if phase.robot.payload is None else phase.robot.payload.mass
+        return RunState(
+            self.t, run.robot.unit(interpolated(run.q)), uses, tau, qd, *energies, float(tau @ qd), payload_mass
+        )
 
 
 def torques(run: Run) -> Curves:
@@ -129,7 +131,7 @@ def torque_use(run: Run) -> Curves:
 def energies(run: Run) -> Curves:
     """Return kinetic, potential and total energy."""
     values = np.stack([run.kinetic, run.potential, run.energy], axis=1)
-    return _sampled_curves("J", run.t, ("kinetic", "potential", "together"), values)
+    return _sampled_curves("J", run.t, ("kinetic", "potential", "total"), values)
 
 
 def with_other_run(curves: Curves, other: Curves) -> Curves:
@@ -164,7 +166,7 @@ def _by_joint(run: Run, unit: str, values: Array) -> Curves:
 
 
 def _sampled_curves(unit: str, t: Array, names: tuple[str, ...], values: Array) -> Curves:
-    """Return curves at some of the records, without rows that are not finite."""
-    kept = sampled_records(len(t), MAX_PLOT_POINTS)
-    said = [i for i in range(len(names)) if np.isfinite(values[:, i]).all()]
-    return Curves(unit, t[kept], tuple(names[i] for i in said), values[kept][:, said].T)
+    """Return curves at evenly spaced records, without those that are not finite."""
+    records = sampled_records(len(t), MAX_PLOT_POINTS)
+    complete = [i for i in range(len(names)) if np.isfinite(values[:, i]).all()]
+    return Curves(unit, t[records], tuple(names[i] for i in complete), values[records][:, complete].T)

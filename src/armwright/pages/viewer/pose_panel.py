@@ -25,7 +25,7 @@ ORIENTATION_CHOICES = {"position and orientation": "full", "position and axis": 
 
 
 SLIDER_STEPS = {"rad": 0.1, "m": 1e-3}
-"""Of sliders: tenths of a degree, and millimetres."""
+"""The steps of sliders: tenths of a degree, and millimetres."""
 
 
 def _slider_scale(joint: JointSlider) -> float:
@@ -74,13 +74,13 @@ class PosePanel:
         base = [joint for joint in self.state.joint_sliders if joint.of_base]
         return self._folder("Joints", joints, True) | self._folder("Base", base, False)
 
-    def _folder(self, title: str, sliders: list[JointSlider], opened: bool) -> dict[JointSlider, Any]:
+    def _folder(self, title: str, sliders: list[JointSlider], expanded: bool) -> dict[JointSlider, Any]:
         """Return the sliders in a folder, whose title has their unit if all have the same."""
         if not sliders:
             return {}
         units = {_slider_unit(joint) for joint in sliders}
         common = f" ({units.pop()})" if len(units) == 1 else ""
-        with self._gui.add_folder(title + common, expand_by_default=opened):
+        with self._gui.add_folder(title + common, expand_by_default=expanded):
             return {joint: self._slider(joint, "" if common else f" ({_slider_unit(joint)})") for joint in sliders}
 
     def _slider(self, joint: JointSlider, unit: str) -> Any:
@@ -91,8 +91,8 @@ class PosePanel:
             step=SLIDER_STEPS[joint.unit],
             initial_value=float(np.clip(self.state.value(joint), joint.low, joint.high)) * _slider_scale(joint),
         )
-        turn = self._then_changed(lambda: self.state.set_joint(joint, slider.value / _slider_scale(joint)))
-        slider.on_update(self._worker.on(f"joint {joint.joint}", turn))
+        move = self._then_changed(lambda: self.state.set_joint(joint, slider.value / _slider_scale(joint)))
+        slider.on_update(self._worker.on(f"joint {joint.joint}", move))
         return slider
 
     def _tool_controls(self) -> None:
@@ -110,15 +110,15 @@ class PosePanel:
         self._changed()
 
     def _followed(self) -> str:
-        """Return the choice of the pose components that the frame can follow."""
+        """Return the choice in "Follow" for the pose components that the frame can follow."""
         kind = self.state.orientation_for(self.frame)
         return next(words for words, meant in ORIENTATION_CHOICES.items() if meant == kind)
 
     def _load_controls(self) -> None:
         state = self.state
         with self._gui.add_folder("Load"):
-            hand = state.robot.tip is not None
-            self._loads = [self._load(k, hand) for k in range(PAYLOAD_COUNT)]
+            has_tool = state.robot.tip is not None
+            self._loads = [self._load(k, has_tool) for k in range(PAYLOAD_COUNT)]
             known = next((name for name, g in GRAVITY_CHOICES.items() if tuple(state.gravity) == g), CUSTOM_GRAVITY)
             gravity = self._gui.add_dropdown("Gravity", (*GRAVITY_CHOICES, CUSTOM_GRAVITY), initial_value=known)
             vector = self._gui.add_vector3("m/s\u00b2", tuple(state.gravity), step=0.1, visible=known == CUSTOM_GRAVITY)
@@ -130,18 +130,12 @@ class PosePanel:
         gravity.on_update(self._worker.on("gravity", self._then_changed(choose)))
         vector.on_update(self._worker.on("gravity", self._then_changed(choose)))
 
-    def _load(self, k: int, hand: bool) -> tuple[Any, Any]:
+    def _load(self, k: int, has_tool: bool) -> tuple[Any, Any]:
         """Return the controls of the mass and the centre of one payload."""
-        held, which = self.state.loads[k], "" if k == 0 else "Second "
-        mass = self._gui.add_number(
-            f"{which}{'payload' if which else 'Payload'} (kg)",
-            held.mass,
-            min=0.0,
-            max=MAX_PAYLOAD_MASS,
-            step=0.1,
-            visible=hand,
-        )
-        com = self._gui.add_vector3("Its centre (m)", held.com, step=0.01, visible=hand)
+        load, which = self.state.loads[k], "" if k == 0 else "Second "
+        title = f"{which}{'payload' if which else 'Payload'} (kg)"
+        mass = self._gui.add_number(title, load.mass, min=0.0, max=MAX_PAYLOAD_MASS, step=0.1, visible=has_tool)
+        com = self._gui.add_vector3("Its centre (m)", load.com, step=0.01, visible=has_tool)
         change = self._then_changed(lambda: self.state.set_payload(mass.value, com.value, k))
         for control in (mass, com):
             control.on_update(self._worker.on(f"load {k}", change))
@@ -172,8 +166,8 @@ class PosePanel:
     def orientation(self) -> Any:
         return ORIENTATION_CHOICES[self._follows.value]
 
-    def let_go(self) -> None:
-        """End a drag whose end no browser reported."""
+    def end_drag(self) -> None:
+        """End a drag whose end the browser has not reported."""
         self._dragging = False
 
     def show_gizmo(self, on: bool) -> None:
@@ -188,9 +182,9 @@ class PosePanel:
         self._changed()
 
     def _place_gizmo(self) -> None:
-        where = viser_pose(self.state.pose(self.frame))
+        pose = viser_pose(self.state.pose(self.frame))
         self._gizmo.disable_rotations = self.orientation == "free"
-        self._gizmo.position, self._gizmo.wxyz = where["position"], where["wxyz"]
+        self._gizmo.position, self._gizmo.wxyz = pose["position"], pose["wxyz"]
 
     def refresh(self) -> None:
         """Show the state on sliders, loads and gizmo; a gizmo that is dragged stays where it is."""
@@ -198,11 +192,11 @@ class PosePanel:
             value = float(np.clip(self.state.value(joint), joint.low, joint.high)) * _slider_scale(joint)
             if abs(control.value - value) > SLIDER_STEPS[joint.unit] / 2:
                 control.value = round(value, 4)
-        for (mass, com), held in zip(self._loads, self.state.loads, strict=True):
-            if mass.value != held.mass:
-                mass.value = held.mass
-            if tuple(com.value) != held.com:
-                com.value = held.com
+        for (mass, com), load in zip(self._loads, self.state.loads, strict=True):
+            if mass.value != load.mass:
+                mass.value = load.mass
+            if tuple(com.value) != load.com:
+                com.value = load.com
         self.refresh_gizmo()
 
     def refresh_gizmo(self) -> None:

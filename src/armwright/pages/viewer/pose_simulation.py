@@ -11,23 +11,19 @@ from armwright.simulation.stiff_friction import method_for
 from armwright.torque import Law, pd, pd_gravity
 
 MAX_SECONDS = 60.0
-"""Seconds of a run."""
+"""The longest run, s."""
 
 MAX_RUN_RECORDS = 1000
-"""At most, of a run."""
+"""The largest number of records of a run."""
 
 HOLD_STIFFNESS, HOLD_DAMPING = 100.0, 20.0
-"""Gains per inertia of the joint: an error dies out as e^(-10 t)."""
+"""Gains per inertia of the joint: an error decays as e^(-10 t)."""
 
 NO_LIMIT = 1e9
-"""N m, N: more than any joint gives."""
+"""A torque or force, N m or N, above that of any joint."""
 
-FREE_FALL, HOLD_COMPENSATED, HOLD_PD, GRAVITY_ONLY = (
-    "fall freely",
-    "hold, gravity compensated",
-    "hold by PD alone",
-    "gravity compensated only",
-)
+FREE_FALL, HOLD_COMPENSATED = "fall freely", "hold, gravity compensated"
+HOLD_PD, GRAVITY_ONLY = "hold by PD alone", "gravity compensated only"
 DRIVE_CHOICES = (FREE_FALL, HOLD_COMPENSATED, HOLD_PD, GRAVITY_ONLY)
 
 
@@ -37,11 +33,11 @@ def law_of(robot: Robot, q: Array, name: str, limited: bool) -> Law | None:
         return None
     driven = np.array([joint.kind not in ("free", "planar") for joint in robot.joints])
     inertia = np.diag(robot.mass_matrix(q)) * driven
-    held = 0.0 if name == GRAVITY_ONLY else 1.0
+    gain = 0.0 if name == GRAVITY_ONLY else 1.0
     make = pd if name == HOLD_PD else pd_gravity
-    law: Law = make(q, HOLD_STIFFNESS * held * inertia, HOLD_DAMPING * held * inertia)
-    most = [joint.max_torque if limited else None for joint in robot.joints]
-    limits = np.array([NO_LIMIT if limit is None else limit for limit in most]) * driven
+    law: Law = make(q, HOLD_STIFFNESS * gain * inertia, HOLD_DAMPING * gain * inertia)
+    torques = (joint.max_torque if limited else None for joint in robot.joints)
+    limits = np.array([NO_LIMIT if torque is None else torque for torque in torques]) * driven
     return law if (limits == NO_LIMIT).all() else law.limited(limits)
 
 

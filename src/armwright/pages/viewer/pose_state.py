@@ -1,6 +1,6 @@
 """The state of a robot in a viewer: its pose, payloads and gravity, and the loads that follow from them.
 
-Nothing here knows a browser. Numbers from one are clipped to valid ranges.
+Nothing here depends on a browser. Numbers from a browser are clipped to valid ranges.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class ReachResult:
     radians: float = 0.0
 
     def __str__(self) -> str:
-        turned = f" and {np.degrees(self.radians):.1f} degrees" if self.radians > 1e-3 else ""
-        return "reached" if self.reached else f"out of reach by {1000 * self.metres:.4g} mm{turned}"
+        angle = f" and {np.degrees(self.radians):.1f} degrees" if self.radians > 1e-3 else ""
+        return "reached" if self.reached else f"out of reach by {1000 * self.metres:.4g} mm{angle}"
 
 
 class PoseState:
@@ -85,17 +85,17 @@ class PoseState:
         self.robot = robot
         self.size = robot_size(robot)
         self.joint_sliders = tuple(self._joint_slider(i) for i in range(robot.n))
-        apart = list(payloads) if 0 < len(payloads) <= PAYLOAD_COUNT else [robot.payload or Payload(0.0)]
-        self.loads = [*apart, *(Payload(0.0) for _ in range(PAYLOAD_COUNT - len(apart)))]
+        known = list(payloads) if 0 < len(payloads) <= PAYLOAD_COUNT else [robot.payload or Payload(0.0)]
+        self.loads = [*known, *(Payload(0.0) for _ in range(PAYLOAD_COUNT - len(known)))]
         self.gravity: Triple = robot.gravity
         self.q = self.home
 
     def _joint_slider(self, i: int) -> JointSlider:
         joint, ball = self.robot.joints[i], self._ball(i)
         unit = "m" if joint.prismatic else "rad"
-        far = 3 * self.size if joint.prismatic else np.pi
-        low, high = joint.limits or (-far, far)
-        low, high = (low, high) if np.isfinite([low, high]).all() and low < high else (-far, far)
+        default = 3 * self.size if joint.prismatic else np.pi
+        low, high = joint.limits or (-default, default)
+        low, high = (low, high) if np.isfinite([low, high]).all() and low < high else (-default, default)
         return JointSlider(i, joint.name, low, high, unit, ball is not None and ball.kind != "ball")
 
     def _ball(self, i: int) -> Ball | None:
@@ -140,11 +140,11 @@ class PoseState:
         offset = 0 if ball is None else slider.joint - ball.coordinate
         if ball is None:
             q[robot.entries[slider.joint]] = value
-        elif offset < (places := ball.unit_vector.start - ball.first_entry):
+        elif offset < (translations := ball.unit_vector.start - ball.first_entry):
             q[ball.first_entry + offset] = value
         else:
             v = robot.difference(robot.neutral, q)
-            v[ball.coordinate : ball.coordinate + places] = 0.0
+            v[ball.coordinate : ball.coordinate + translations] = 0.0
             v[slider.joint] = value
             q[ball.unit_vector] = robot.integrate(robot.neutral, v)[ball.unit_vector]
         self.q = self._close_loops(q)
@@ -186,8 +186,10 @@ class PoseState:
 
     def _end_of(self, link: int) -> str:
         """Return the name of the end of a branch: the outermost frame on its last link."""
-        on = {f.name: float(np.linalg.norm(np.asarray(f.pose)[:3, 3])) for f in self.robot.frames if f.link == link}
-        names = {self.robot.links[link].name: 0.0, **on}
+        distances = {
+            f.name: float(np.linalg.norm(np.asarray(f.pose)[:3, 3])) for f in self.robot.frames if f.link == link
+        }
+        names = {self.robot.links[link].name: 0.0, **distances}
         return max(names, key=lambda name: names[name])
 
     def pose(self, frame: str | None = None) -> Array:
@@ -211,39 +213,39 @@ class PoseState:
         target = np.asarray(T, dtype=float)
         if not np.isfinite(target).all():
             return ReachResult(False)
-        targets, counts = {frame: target}, {frame: orientation}
+        targets, orientations = {frame: target}, {frame: orientation}
         for root in self._bases():
             if root != frame:
-                targets[root], counts[root] = self.pose(root), "full"
+                targets[root], orientations[root] = self.pose(root), "full"
         q, solved = self.robot.inverse_kinematics(
-            targets, self.q, orientation=counts, tolerance=DRAG_TOLERANCE, attempts=1, raises=False
+            targets, self.q, orientation=orientations, tolerance=DRAG_TOLERANCE, attempts=1, raises=False
         )
         if not np.isfinite(q).all():
             return ReachResult(False)
         for ball in self.robot.balls if not solved else ():
-            if ball.kind != "ball":  # what is nearest may have moved the base
+            if ball.kind != "ball":  # the closest solution may have moved the base
                 q[ball.first_entry : ball.unit_vector.stop] = self.q[ball.first_entry : ball.unit_vector.stop]
         self.set_pose(q)
         return ReachResult(bool(solved), *_pose_distance(self.pose(frame), target, orientation))
 
     def _bases(self) -> list[str]:
-        """Return the names of links that stand on a free or planar joint alone."""
+        """Return the names of the root links with a free or planar joint."""
         robot = self.robot
         roots = [i for i, parent in enumerate(robot.parents) if parent < 0]
         return [robot.links[i].name for i in roots if robot.rows[robot.link_rows[i]].kind in ("free", "planar")]
 
     def set_payload(self, mass: float, com: Sequence[float] | None = None, place: int = 0) -> None:
         """Set the mass (kg) and the centre `com` in the tool frame (m) of the payload at this place, 0 or 1."""
-        held = replace(self.loads[place], mass=_clipped(mass, 0.0, MAX_PAYLOAD_MASS))
+        load = replace(self.loads[place], mass=_clipped(mass, 0.0, MAX_PAYLOAD_MASS))
         if com is not None:
-            held = replace(held, com=triple(_clipped(x, -MAX_PAYLOAD_OFFSET, MAX_PAYLOAD_OFFSET) for x in com))
-        self.loads[place] = held
+            load = replace(load, com=triple(_clipped(x, -MAX_PAYLOAD_OFFSET, MAX_PAYLOAD_OFFSET) for x in com))
+        self.loads[place] = load
 
     @property
     def payload(self) -> Payload | None:
         """All payloads as one body, or None."""
-        held = [load for load in self.loads if load.mass > 0]
-        return reduce(Payload.combined, held) if held and self.robot.tip is not None else None
+        loads = [load for load in self.loads if load.mass > 0]
+        return reduce(Payload.combined, loads) if loads and self.robot.tip is not None else None
 
     @property
     def mass(self) -> float:
@@ -264,16 +266,7 @@ class PoseState:
         tau = self._evaluate("gravity_torque")
         rounding = 1e-9 * max(float(np.abs(tau).max(initial=0.0)), 1e-9)
         uses = tuple(
-            Use(
-                shown(joint.name),
-                joint.prismatic,
-                0.0 if abs(x) < rounding else abs(x),
-                joint.max_torque,
-                0.0,
-                None,
-                0,
-                0,
-            )
+            Use(shown(joint.name), joint.prismatic, abs(x) * (abs(x) >= rounding), joint.max_torque, 0.0, None, 0, 0)
             for joint, x in zip(self.robot.joints, tau.tolist(), strict=True)
         )
         mass = sum(link.mass for link in self.robot.links) + self.mass
@@ -285,11 +278,11 @@ class PoseState:
 
     def _evaluate(self, problem: str) -> Array:
         """Return a quantity of the pose; payload and gravity are runtime parameters: changes compile nothing."""
-        held = self.robot.tip is not None
+        has_tool = self.robot.tip is not None
         if problem not in self._compiled:
-            vary = ("gravity", "payload.mass", "payload.com", "payload.inertia") if held else ("gravity",)
+            vary = ("gravity", "payload.mass", "payload.com", "payload.inertia") if has_tool else ("gravity",)
             self._compiled[problem] = compile_function(self.robot, problem, vary=vary)
-        if not held:
+        if not has_tool:
             return self._compiled[problem](self.q, self.gravity)
         body = self.payload or Payload(0.0)
         return self._compiled[problem](self.q, self.gravity, body.mass, body.com, tensor_entries(body.inertia))

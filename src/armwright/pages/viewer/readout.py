@@ -1,4 +1,4 @@
-"""The tables next to the robot, as HTML: names from files are escaped."""
+"""The tables next to the robot as HTML, with escaped names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from armwright.robot import Robot
 from armwright.simulation.utilisation import Use
 
 GOOD_COLOUR, NEAR_COLOUR, EXCEEDED_COLOUR = "#2f9e6e", "#e0a030", "#d64545"
-"""Colours of the share of a limit: below, above and beyond `TIGHT`."""
+"""The colours of a share of a limit: up to `NEAR_SHARE`, up to 1, and above."""
 
 NEAR_SHARE = 0.8
 CELL_STYLE = "padding:1px 0 1px 7px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
@@ -42,9 +42,8 @@ def section(text: str, more: str = "") -> str:
 
 def status(text: str, good: bool = True) -> str:
     """Return a line in green, or in red if not `good`; an empty block for no text."""
-    return _block(
-        [f'<span style="color:{GOOD_COLOUR if good else EXCEEDED_COLOUR}">{escape(text)}</span>'] if text else []
-    )
+    colour = GOOD_COLOUR if good else EXCEEDED_COLOUR
+    return _block([f'<span style="color:{colour}">{escape(text)}</span>'] if text else [])
 
 
 def holding_table(holding: StaticLoad) -> str:
@@ -61,18 +60,13 @@ def holding_table(holding: StaticLoad) -> str:
 def instant_table(instant: RunState) -> str:
     """Return the table of torques, speeds and energies of a run at the cursor."""
     torque, speed = units = _common_units(instant.uses)
-    rows = [
-        [
-            _name(use),
-            _quantity(tau, use.units[0], units),
-            _quantity(qd, use.units[1], units),
-            _bar(use.torque, use.of_torque),
-        ]
-        for use, tau, qd in zip(instant.uses, instant.tau.tolist(), instant.qd.tolist(), strict=True)
-    ]
-    together = _number(instant.kinetic + instant.potential)
+    rows = []
+    for use, tau, qd in zip(instant.uses, instant.tau.tolist(), instant.qd.tolist(), strict=True):
+        numbers = (_quantity(tau, use.units[0], units), _quantity(qd, use.units[1], units))
+        rows.append([_name(use), *numbers, _bar(use.torque, use.of_torque)])
+    total = _number(instant.kinetic + instant.potential)
     kinds = f"{_number(instant.kinetic)} J kinetic + {_number(instant.potential)} J potential"
-    sums = f"t = {instant.t:.3f} s<br>energy {together} J = {kinds}<br>the drives give {_number(instant.power)} W"
+    sums = f"t = {instant.t:.3f} s<br>energy {total} J = {kinds}<br>the motors supply {_number(instant.power)} W"
     heads = ("joint", _head("torque", torque), _head("speed", speed), "of<br>limit")
     return _block([_table(heads, rows), _footer(sums)])
 
@@ -108,8 +102,8 @@ def roll_pitch_yaw(T: Array) -> list[float]:
     """Return roll, pitch and yaw in degrees, about the x, y and z axes of the world one after the other."""
     R = T[:3, :3]
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-    found = np.degrees([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
-    return [float(angle) for angle in found]
+    angles = np.degrees([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+    return [float(angle) for angle in angles]
 
 
 def _block(lines: Iterable[str]) -> str:
@@ -117,16 +111,14 @@ def _block(lines: Iterable[str]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(
-        f'<td style="{NAME_STYLE if k == 0 else CELL_STYLE};{HEAD_STYLE}">{head}</td>' for k, head in enumerate(heads)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(f'<td style="{NAME_STYLE if k == 0 else CELL_STYLE}">{cell}</td>' for k, cell in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    return f'<table style="border-collapse:collapse;width:100%"><tr>{top}</tr>{body}</table>'
+    body = _row(heads, f";{HEAD_STYLE}") + "".join(map(_row, rows))
+    return f'<table style="border-collapse:collapse;width:100%">{body}</table>'
+
+
+def _row(cells: Sequence[str], style: str = "") -> str:
+    styles = (NAME_STYLE, *[CELL_STYLE] * (len(cells) - 1))
+    columns = (f'<td style="{own}{style}">{cell}</td>' for own, cell in zip(styles, cells, strict=True))
+    return f"<tr>{''.join(columns)}</tr>"
 
 
 def _name(use: Use) -> str:
@@ -146,5 +138,5 @@ def _bar(part: float | None, text: str) -> str:
     track = "display:inline-block;width:32px;height:7px;border-radius:4px;background:rgba(128,128,128,0.25)"
     inner = f"display:block;width:{width:.0f}%;height:7px;border-radius:4px;background:{colour}"
     share = f"{part:.0%}" if np.isfinite(part) else "none"
-    said = f'<span style="display:inline-block;width:2.8em;color:{colour}">{share}</span>'
-    return f'<span title="{escape(text)}"><span style="{track}"><span style="{inner}"></span></span>{said}</span>'
+    label = f'<span style="display:inline-block;width:2.8em;color:{colour}">{share}</span>'
+    return f'<span title="{escape(text)}"><span style="{track}"><span style="{inner}"></span></span>{label}</span>'

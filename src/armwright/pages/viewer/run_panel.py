@@ -39,7 +39,7 @@ CURVE_COLOURS = (
     "#7f7f7f",
 )
 CURSOR_INTERVAL = 0.12
-"""Seconds of a run, per unit of speed, after which the cursor in the curves moves."""
+"""The time between moves of the cursor in the curves, s of the run at speed 1."""
 
 
 class RunPanel:
@@ -84,14 +84,14 @@ class RunPanel:
         self._stopped.clear()
         self._running, self._button.label = True, "Stop"
         self._status.content = readout.status("simulating ...")
-        wanted = (self._law.value, float(self._duration.value), bool(self._limited.value), bool(self._stops.value))
+        settings = (self._law.value, float(self._duration.value), bool(self._limited.value), bool(self._stops.value))
         robot, q = self._state.loaded_robot, self._state.q.copy()
 
         def run() -> None:
             try:
                 with progress_reported(self._show_progress):
-                    made = simulate_from(robot, q, *wanted)
-                self._worker.post("simulated", lambda: self._show_run(made))
+                    result = simulate_from(robot, q, *settings)
+                self._worker.post("simulated", lambda: self._show_run(result))
             except (ArmwrightError, ArithmeticError, np.linalg.LinAlgError) as error:
                 text = str(error)
                 self._worker.post("simulated", lambda: self._failed(text))
@@ -127,7 +127,7 @@ class RunPanel:
         with self._gui.add_folder("Play", visible=False) as self._player:
             self._play = self._gui.add_button("Play")
             self._speed = self._gui.add_dropdown("Speed", tuple(PLAYBACK_SPEEDS), initial_value="1x")
-            self._loop = self._gui.add_checkbox("Again and again", False)
+            self._loop = self._gui.add_checkbox("Repeat", False)
             self._time = self._gui.add_slider("Time (s)", min=0.0, max=1.0, step=1e-3, initial_value=0.0)
         self._play.on_click(self._worker.on("play", self._toggle))
         self._time.on_update(self._worker.on("seek", self._seek))
@@ -136,7 +136,7 @@ class RunPanel:
     def add_curves(self, folder: Any) -> None:
         """Add the choice of curves; a folder holds the plot."""
         self._curves = folder
-        self._what = self._gui.add_dropdown("Of", tuple(QUANTITY_CURVES), initial_value="torque")
+        self._what = self._gui.add_dropdown("Quantity", tuple(QUANTITY_CURVES), initial_value="torque")
         self._what.on_update(self._worker.on("curves", self._draw))
         self._plot: Any = None
 
@@ -212,30 +212,30 @@ class RunPanel:
             return
         if not curves_of(self.playback.first, self._what.value).names:
             self._what.value = "torque"
-        found, *others = (curves_of(run, self._what.value) for run in self.playback.runs[:2])
-        own = len(found.names)
-        found = with_other_run(found, others[0]) if others else found
-        self._drawn = found
+        curves, *others = (curves_of(run, self._what.value) for run in self.playback.runs[:2])
+        count = len(curves.names)
+        curves = with_other_run(curves, others[0]) if others else curves
+        self._drawn = curves
         if self._plot is not None:
             self._plot.remove()
         axis = {"stroke": "#8a8f98", "grid": {"stroke": "rgba(128,128,128,0.2)"}, "ticks": {"show": False}}
         lines = [
             {
                 "label": name,
-                "stroke": CURVE_COLOURS[i % own % len(CURVE_COLOURS)],
+                "stroke": CURVE_COLOURS[i % count % len(CURVE_COLOURS)],
                 "width": 1.5,
                 "points": {"show": False},
-                **({"dash": (5, 4)} if i >= own else {}),
+                **({"dash": (5, 4)} if i >= count else {}),
             }
-            for i, name in enumerate(found.names)
+            for i, name in enumerate(curves.names)
         ]
         cursor = {"label": "now", "stroke": "#8a8f98", "width": 1, "dash": (4, 3), "points": {"show": False}}
         with self._curves:
             self._plot = self._gui.add_uplot(
-                with_cursor(found, self.playback.t),
+                with_cursor(curves, self.playback.t),
                 ({"label": "t (s)"}, *lines, cursor),
-                title=found.unit,
-                scales={"x": {"time": False, "auto": True}, "y": {"auto": False, "range": found.range}},
+                title=curves.unit,
+                scales={"x": {"time": False, "auto": True}, "y": {"auto": False, "range": curves.range}},
                 axes=({**axis}, {**axis, "size": 46}),
                 legend={"show": len(lines) <= 12},
                 aspect=1.2,
@@ -248,13 +248,13 @@ class RunPanel:
             self._plot.data = with_cursor(self._drawn, self.playback.t)
 
 
-def with_cursor(found: Curves, t: float) -> tuple[Array, ...]:
+def with_cursor(curves: Curves, t: float) -> tuple[Array, ...]:
     """Return times, curves and a last row for the cursor: at the bottom, with a spike to the top at its time."""
-    t = float(np.clip(t, found.t[0], found.t[-1]))
-    k = int(np.searchsorted(found.t, t))
-    times = np.insert(found.t, k, [t] * 3)
-    rows = [np.insert(row, k, [np.interp(t, found.t, row)] * 3) for row in found.values]
-    low, high = found.range
+    t = float(np.clip(t, curves.t[0], curves.t[-1]))
+    k = int(np.searchsorted(curves.t, t))
+    times = np.insert(curves.t, k, [t] * 3)
+    rows = [np.insert(row, k, [np.interp(t, curves.t, row)] * 3) for row in curves.values]
+    low, high = curves.range
     line = np.full(len(times), low)
     line[k + 1] = high
     return (times, *rows, line)
@@ -262,9 +262,9 @@ def with_cursor(found: Curves, t: float) -> tuple[Array, ...]:
 
 def run_summary(run: Run) -> str:
     """Return a sentence on a run: its duration, the event that ended it, and the limits it exceeds."""
-    done = f"{run.t[-1] - run.t[0]:g} s in {1000 * run.statistics.seconds:.3g} ms"
-    done += f", ended by {shown(run.ended_by)}" if run.ended_by else ""
-    done += f", {shown(run.message)}" if run.message else ""
+    summary = f"{run.t[-1] - run.t[0]:g} s in {1000 * run.statistics.seconds:.3g} ms"
+    summary += f", ended by {shown(run.ended_by)}" if run.ended_by else ""
+    summary += f", {shown(run.message)}" if run.message else ""
     doubts = run.utilisation.doubts
     more = f"; and {len(doubts) - 2} more" if len(doubts) > 2 else ""
-    return "; ".join([done, *doubts[:2]]) + more
+    return "; ".join([summary, *doubts[:2]]) + more

@@ -1,9 +1,8 @@
 """The server of a viewer: its address, and the requests that it answers.
 
-viser serves one page, its own, and a websocket that tells the page what to show. Both are asked for through one
-function of `websockets`, to which a look at every request is added here: a request that names another host, as a page
-of somebody else's does whose name leads to this machine, or that a page from elsewhere has made, is refused before
-viser sees it. A header keeps pages from elsewhere from framing the viewer and catching clicks meant for it.
+viser serves a page and a websocket that controls its content, both by one function of `websockets`. This module adds a
+check of every request to it: a request with a foreign host name (DNS rebinding) or from a foreign page is refused before
+viser handles it. A header keeps foreign pages from framing the viewer and catching clicks (clickjacking).
 """
 
 from __future__ import annotations
@@ -24,13 +23,8 @@ from armwright.interrupts import deferred
 LOCAL_HOST = "127.0.0.1"
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 ALL_INTERFACES = frozenset({"0.0.0.0", "::"})
-FRAME_ANCESTORS = " ".join(
-    (
-        "'self'",
-        *(f"{scheme}://{host}:*" for scheme in ("http", "https") for host in ("localhost", "127.0.0.1")),
-        *("vscode-webview:", "vscode-file:"),
-    )
-)
+_LOCAL_PAGES = (f"{scheme}://{host}:*" for scheme in ("http", "https") for host in ("localhost", "127.0.0.1"))
+FRAME_ANCESTORS = " ".join(("'self'", *_LOCAL_PAGES, "vscode-webview:", "vscode-file:"))
 """Pages that may embed the viewer: its own, and notebooks on this machine."""
 
 FIRST_PORT = 8080
@@ -52,8 +46,8 @@ def viser_package() -> Any:
 def is_allowed(host: str | None, origin: str | None, listening: str) -> bool:
     """Return True if a server that listens there may answer a request with this host and origin.
 
-    A name must be that of this machine or an address, as a page from elsewhere can make its own name lead anywhere; a
-    page must be the one served here.
+    The host must be an address or the name of this machine, since a foreign page can point its own name here. The
+    origin must be the page that is served here.
     """
     try:
         named = urlsplit(f"//{host}").hostname
@@ -88,11 +82,11 @@ def start_server(host: str, port: int | None, label: str) -> Any:
     if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 1 << 16):
         raise InputError(f"port = {port!r}; expected a number from 1 to 65535")
     _check_address(host, port)
-    with deferred(), _starting, _checked_requests(host) as looked, silenced():
+    with deferred(), _starting, _checked_requests(host) as checked, silenced():
         server = viser.ViserServer(host=host, port=port or FIRST_PORT, label=label, verbose=False)
-    if not looked:
+    if not checked:
         server.stop()
-        raise InputError(f"viser {viser.__version__} cannot be kept to this machine; install another version of it")
+        raise InputError(f"requests to viser {viser.__version__} cannot be checked; install another version")
     if port is not None and server.get_port() != port:
         server.stop()
         raise InputError(f"port {port} is taken; choose another, or none for one that is free")
@@ -114,32 +108,32 @@ def _check_address(host: str, port: int | None) -> None:
 
 @contextmanager
 def _checked_requests(listening: str) -> Iterator[list[bool]]:
-    """Make `websockets` check requests while a server starts; the list is not empty if it did."""
+    """Make `websockets` check all requests of servers started within; the list is not empty if one did."""
     from websockets.asyncio import server as module  # noqa: PLC0415  (comes with viser)
 
-    plain, looked = module.serve, list[bool]()
+    original, used = module.serve, list[bool]()
 
-    def serve(*given: Any, process_request: Any = None, **settings: Any) -> Any:
-        async def look(connection: Any, request: Any) -> Any:
+    def serve(*arguments: Any, process_request: Any = None, **settings: Any) -> Any:
+        async def check(connection: Any, request: Any) -> Any:
             headers = request.headers
             hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
-            alone = len(hosts) == 1 and len(origins) <= 1
-            if not (alone and is_allowed(hosts[0], origins[0] if origins else None, listening)):
-                return connection.respond(HTTPStatus.FORBIDDEN, "This viewer answers to its own page only.\n")
+            unambiguous = len(hosts) == 1 and len(origins) <= 1
+            if not (unambiguous and is_allowed(hosts[0], origins[0] if origins else None, listening)):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This viewer only answers its own page.\n")
             answer = None if process_request is None else process_request(connection, request)
             answer = await answer if inspect.isawaitable(answer) else answer
             if answer is not None:
                 answer.headers["Content-Security-Policy"] = f"frame-ancestors {FRAME_ANCESTORS}"
             return answer
 
-        looked.append(True)
-        return plain(*given, process_request=look, **settings)
+        used.append(True)
+        return original(*arguments, process_request=check, **settings)
 
     module.serve = serve
     try:
-        yield looked
+        yield used
     finally:
-        module.serve = plain
+        module.serve = original
 
 
 def _disable_sharing(server: Any) -> None:
@@ -153,7 +147,7 @@ def _disable_sharing(server: Any) -> None:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Silence viser, which prints its address and its end."""
+    """Silence viser, which prints when it starts and stops."""
     import rich  # noqa: PLC0415
 
     screen = rich.get_console()

@@ -1,4 +1,4 @@
-"""Meshes for a browser: smooth surfaces, sharp edges, one colour each."""
+"""Meshes for a browser, each of one colour, with smooth surfaces and sharp edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_MESH_FACES = 60000
 """The largest number of faces of a mesh; larger meshes are made coarser."""
 
 MAX_MESH_COLOURS = 12
-"""The largest number of colours of a mesh; with more it has their mean."""
+"""The largest number of colours of a mesh; one with more is drawn in their mean."""
 
 Rgb = tuple[int, int, int]
 
@@ -35,26 +35,26 @@ class ColouredMesh:
 
 def coloured_meshes(visual: Visual) -> list[ColouredMesh]:
     """Return a shape in the frame of its link as meshes of one colour each, from its file or the visual."""
-    found = triangles(visual.shape).coarser(MAX_MESH_FACES)
+    mesh = triangles(visual.shape).coarser(MAX_MESH_FACES)
     pose = np.asarray(visual.pose)
-    placed = Triangles(found.vertices @ pose[:3, :3].T + pose[:3, 3], found.faces, found.colours)
+    placed = Triangles(mesh.vertices @ pose[:3, :3].T + pose[:3, 3], mesh.faces, mesh.colours)
     parts = _parts(placed, visual.rgba or TUBE_COLOUR)
     return [
-        ColouredMesh(*split_at_edges(placed.vertices, placed.faces[which]), colour, opacity)
-        for which, colour, opacity in parts
+        ColouredMesh(*split_at_edges(placed.vertices, placed.faces[faces]), colour, opacity)
+        for faces, colour, opacity in parts
     ]
 
 
-def _parts(found: Triangles, plain: tuple[float, ...]) -> list[tuple[Array, Rgb, float]]:
+def _parts(mesh: Triangles, plain: tuple[float, ...]) -> list[tuple[Array, Rgb, float]]:
     """Return groups of faces with their colour and opacity."""
-    if found.colours is None or not len(found.faces):
-        return [(np.arange(len(found.faces)), _rgb(np.array(plain) * 255), float(np.clip(plain[3], 0, 1)))]
-    colours = found.colours[found.faces[:, 0]].astype(int)
-    known, which = np.unique(colours, axis=0, return_inverse=True)
+    if mesh.colours is None or not len(mesh.faces):
+        return [(np.arange(len(mesh.faces)), _rgb(np.array(plain) * 255), float(np.clip(plain[3], 0, 1)))]
+    colours = mesh.colours[mesh.faces[:, 0]].astype(int)
+    known, colour_of = np.unique(colours, axis=0, return_inverse=True)
     if len(known) > MAX_MESH_COLOURS:
-        return [(np.arange(len(found.faces)), _rgb(colours.mean(axis=0)), 1.0)]
-    which = which.ravel()
-    return [(np.nonzero(which == k)[0], _rgb(c), float(c[3] / 255) or 1.0) for k, c in enumerate(known)]
+        return [(np.arange(len(mesh.faces)), _rgb(colours.mean(axis=0)), 1.0)]
+    colour_of = colour_of.ravel()
+    return [(np.nonzero(colour_of == k)[0], _rgb(c), float(c[3] / 255) or 1.0) for k, c in enumerate(known)]
 
 
 def _rgb(colour: Array) -> Rgb:
@@ -78,9 +78,8 @@ def split_at_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     ends, corners = ends[order], corners[order]
     face = corners[:, 0] // 3
-    shared = (ends[1:] == ends[:-1]).all(axis=1) & (
-        np.sum(normals[face[1:]] * normals[face[:-1]], axis=1) > SHARP_COSINE
-    )
+    smooth = np.sum(normals[face[1:]] * normals[face[:-1]], axis=1) > SHARP_COSINE
+    shared = (ends[1:] == ends[:-1]).all(axis=1) & smooth
     one, two = corners[:-1][shared].ravel(), corners[1:][shared].ravel()
     first, group = np.unique(_group_representatives(corner.size, one, two), return_inverse=True)
     return places[faces.ravel()[first]].astype(np.float32), group.reshape(-1, 3).astype(np.uint32)
@@ -88,15 +87,15 @@ def split_at_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
 
 def _group_representatives(count: int, one: Array, two: Array) -> Array:
     """Return for each vertex the smallest index in its group, which the pairs (one, two) connect."""
-    least = np.arange(count)
+    smallest = np.arange(count)
     while True:
-        before = least.copy()
-        both = np.minimum(least[one], least[two])
-        np.minimum.at(least, one, both)
-        np.minimum.at(least, two, both)
-        least = least[least]
-        if np.array_equal(before, least):
-            return least
+        before = smallest.copy()
+        both = np.minimum(smallest[one], smallest[two])
+        np.minimum.at(smallest, one, both)
+        np.minimum.at(smallest, two, both)
+        smallest = smallest[smallest]
+        if np.array_equal(before, smallest):
+            return smallest
 
 
 def _weld(vertices: Array, faces: Array) -> tuple[Array, Array]:

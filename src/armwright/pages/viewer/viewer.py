@@ -1,4 +1,4 @@
-"""The viewer object of a user: its address, and how to close it."""
+"""The viewer: start its server, open its page, close both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from armwright.pages.viewer.viewer_page import ViewerPage
 
 RELOAD_SECONDS = 3.0
-"""Seconds after which a closed page counts as left; reloading takes less."""
+"""Seconds after which a closed page counts as left; reloading is faster."""
 
 
 class Viewer:
@@ -32,10 +32,10 @@ class Viewer:
         self._left, self._closed = threading.Event(), threading.Event()
         self._page: ViewerPage | None = None
         self._lock = threading.Lock()
-        self._leaving: threading.Timer | None = None
+        self._leave_timer: threading.Timer | None = None
         atexit.register(self.close)
-        server.on_client_connect(self._came)
-        server.on_client_disconnect(self._went)
+        server.on_client_connect(self._connected)
+        server.on_client_disconnect(self._disconnected)
 
     @property
     def url(self) -> str:
@@ -51,7 +51,7 @@ class Viewer:
 
     def fill(self, robot: Robot, runs: tuple[Run, ...], payloads: Sequence[Payload]) -> None:
         """Fill the page, which may be open already."""
-        from armwright.pages.viewer.viewer_page import ViewerPage  # noqa: PLC0415  (so that the page is there first)
+        from armwright.pages.viewer.viewer_page import ViewerPage  # noqa: PLC0415  (slow; the browser opens first)
 
         self._page = ViewerPage(self._server, robot, runs, payloads)
 
@@ -76,21 +76,21 @@ class Viewer:
         finally:
             self.close()
 
-    def _came(self, _client: Any) -> None:
+    def _connected(self, _client: Any) -> None:
         with self._lock:
-            if self._leaving is not None:
-                self._leaving.cancel()
-                self._leaving = None
+            if self._leave_timer is not None:
+                self._leave_timer.cancel()
+                self._leave_timer = None
 
-    def _went(self, _client: Any) -> None:
+    def _disconnected(self, _client: Any) -> None:
         if self._server.get_clients():
             return
         if self._page is not None:
-            self._page.alone()
+            self._page.suspend()
         with self._lock:
-            self._leaving = threading.Timer(RELOAD_SECONDS, self._left.set)
-            self._leaving.daemon = True
-            self._leaving.start()
+            self._leave_timer = threading.Timer(RELOAD_SECONDS, self._left.set)
+            self._leave_timer.daemon = True
+            self._leave_timer.start()
 
     def __repr__(self) -> str:
         return f"<viewer at {self.url}>"
@@ -110,14 +110,14 @@ def view(
 ) -> Viewer:
     """Show a robot, or a run with others as ghosts, on a page; return at once.
 
-    It listens at `host`, this machine alone by default, at `port` or at a free one. `browser` opens the page in one; by
-    default unless a notebook shows it or there is no screen. `payloads` are the bodies that make up a robot's payload,
-    which are shown apart.
+    The server listens at `host`, by default for this machine only, at `port` or a free one. `browser` opens the page in
+    a browser; by default if there is a screen and no notebook. `payloads` are the bodies of a robot's payload, which
+    are shown separately.
     """
     runs = (shown, *others) if isinstance(shown, Run) else others
     if not isinstance(shown, (Robot, Run)) or not all(isinstance(run, Run) for run in runs):
         kinds = ", ".join(type(x).__name__ for x in (shown, *others))
-        raise InputError(f"view got {kinds}; expected a robot, or a run and others to be shown beside it")
+        raise InputError(f"view got {kinds}; expected a robot, or runs")
     robot = shown.robot if isinstance(shown, Run) else shown
     server = start_server(host, port, "armwright")
     viewer = Viewer(server, host)

@@ -1,4 +1,4 @@
-"""The page of a viewer and its panels: the thin layer between state and viser."""
+"""The page of a viewer: connects the state, the panels and viser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from armwright.simulation import Run
 
 VISIBILITY_SWITCHES = {
     "Bodies": ("shapes", True),
-    "Seen through": ("glass", False),
+    "Transparent": ("transparent", False),
     "Frames of links": ("frames", False),
     "Names of links": ("names", False),
     "Centres of mass": ("centres", False),
@@ -33,10 +33,10 @@ VISIBILITY_SWITCHES = {
 }
 PANEL_WIDTH = 340
 NARROW_SCREEN = 440
-"""The width in pixels below which a screen counts as a telephone, whose lower part the controls cover."""
+"""The width in pixels below which a screen counts as that of a phone, whose lower part the controls cover."""
 
 CAMERA_TRIES, CAMERA_WAIT = 6, 0.5
-"""The number of times that a new page gets its camera, and the seconds between."""
+"""The number of attempts to set the camera of a new page, and the seconds between them."""
 
 
 class ViewerPage:
@@ -48,17 +48,17 @@ class ViewerPage:
         self._worker = Worker(self._tick)
         self._figure = RobotFigure(server, "/robot", robot, self.state.size)
         self._ghosts: list[RobotFigure] = []
-        self._surroundings()
+        self._add_floor_and_camera()
         self._live_panel()
         self._main_panel()
-        self._payload()
+        self._draw_payloads()
         if runs:
             self.state.set_pose(runs[0].q[0])
             self._player.open(Playback(runs))
         else:
             self.refresh()
-        self._dress(self._figure, robot.without_payload())
-        server.on_client_connect(self._make_room)
+        self._add_shapes(self._figure, robot.without_payload())
+        server.on_client_connect(self._adapt_camera)
         self._worker.start()
 
     @property
@@ -69,50 +69,43 @@ class ViewerPage:
         self._player.stop()
         self._worker.stop()
 
-    def alone(self) -> None:
+    def suspend(self) -> None:
         """Stop motion and computation, as no browser shows the page."""
         self._player.stop()
         self._worker.post("alone", self._player.pause)
-        self._worker.post("let go", self._pose.let_go)
+        self._worker.post("let go", self._pose.end_drag)
 
     def _tick(self, seconds: float) -> bool:
         return self._player.tick(seconds)
 
-    def _surroundings(self) -> None:
+    def _add_floor_and_camera(self) -> None:
         scene, size = self._server.scene, self.state.size
         cell = 10.0 ** np.floor(np.log10(0.4 * size))
-        self._floor = scene.add_grid(
-            "/floor",
-            infinite_grid=True,
-            cell_size=cell,
-            section_size=10 * cell,
-            fade_distance=20 * size,
-            cell_color=(185, 190, 198),
-            section_color=(130, 136, 148),
-            shadow_opacity=0.25,
-        )
+        sizes = {"cell_size": cell, "section_size": 10 * cell, "fade_distance": 20 * size, "shadow_opacity": 0.25}
+        colours = {"cell_color": (185, 190, 198), "section_color": (130, 136, 148)}
+        self._floor = scene.add_grid("/floor", infinite_grid=True, **sizes, **colours)
         axes = scene.world_axes
         axes.visible, axes.axes_length, axes.axes_radius, axes.origin_radius = True, 0.25 * size, 0.005 * size, 0.0
-        places = self.state.frame_origins
-        low, high = places.min(axis=0), places.max(axis=0)
-        camera, across = self._server.initial_camera, max(size, 1.2 * float(np.linalg.norm(high - low)))
+        origins = self.state.frame_origins
+        low, high = origins.min(axis=0), origins.max(axis=0)
+        camera, distance = self._server.initial_camera, max(size, 1.2 * float(np.linalg.norm(high - low)))
         right, toward, up = view_directions(self.state.gravity)
         scene.set_up_direction(up)
         camera.look_at, camera.up = (low + high) / 2, up
-        camera.position = (low + high) / 2 + across * (0.85 * right + 0.8 * toward + 0.42 * up)
+        camera.position = (low + high) / 2 + distance * (0.85 * right + 0.8 * toward + 0.42 * up)
 
-    def _make_room(self, client: Any) -> None:
-        """Move the camera back on a telephone, whose controls cover the lower part of the picture."""
+    def _adapt_camera(self, client: Any) -> None:
+        """Move the camera back on a phone, where the controls cover the lower part of the picture."""
         camera, first = client.camera, self._server.initial_camera
         if camera.image_width >= NARROW_SCREEN:
             return
-        back = 1.7 * (first.position - first.look_at)
-        to, low = first.look_at + back, 0.55 * np.tan(camera.fov / 2) * np.linalg.norm(back) * first.up
-        for _ in range(CAMERA_TRIES):  # a page that has just opened may still put its camera where all begin
+        away = 1.7 * (first.position - first.look_at)
+        position, offset = first.look_at + away, 0.55 * np.tan(camera.fov / 2) * np.linalg.norm(away) * first.up
+        for _ in range(CAMERA_TRIES):  # a page that has just opened may still reset its camera
             with client.atomic():
-                camera.position, camera.look_at = to, first.look_at - low
+                camera.position, camera.look_at = position, first.look_at - offset
             time.sleep(CAMERA_WAIT)
-            if client.client_id not in self._server.get_clients() or np.allclose(camera.position, to, rtol=0.01):
+            if client.client_id not in self._server.get_clients() or np.allclose(camera.position, position, rtol=0.01):
                 return
 
     def _live_panel(self) -> None:
@@ -132,7 +125,7 @@ class ViewerPage:
         gui = self._server.gui
         tabs = gui.add_tab_group()
         with tabs.add_tab("Pose"):
-            self._pose = PosePanel(self._server, self.state, self._worker, self._posed)
+            self._pose = PosePanel(self._server, self.state, self._worker, self._pose_changed)
         with tabs.add_tab("Run"):
             self._player = RunPanel(self._server, self.state, self._worker, self._moved, self._opened)
         with tabs.add_tab("Look"):
@@ -155,32 +148,32 @@ class ViewerPage:
         for figure in (self._figure, *self._ghosts):
             figure.show(what, on)
 
-    def _dress(self, figure: RobotFigure, robot: Robot) -> None:
-        found = appearance_of(robot)
-        if found.notes and figure is self._figure:
-            self._heading.content = readout.heading(robot, list(dict.fromkeys(found.notes))[:3])
+    def _add_shapes(self, figure: RobotFigure, robot: Robot) -> None:
+        appearance = appearance_of(robot)
+        if appearance.notes and figure is self._figure:
+            self._heading.content = readout.heading(robot, list(dict.fromkeys(appearance.notes))[:3])
         if figure is self._figure:
-            self._floor.position = (0.0, 0.0, floor_below(robot, found, self.state.q))
-        figure.dress(found)
+            self._floor.position = (0.0, 0.0, floor_below(robot, appearance, self.state.q))
+        figure.add_shapes(appearance)
 
-    def _payload(self) -> None:
+    def _draw_payloads(self) -> None:
         """Draw each payload as a sphere of its mass at its centre."""
         robot = self.state.robot
         if robot.tip is None:
             return
-        for k, held in enumerate(self.state.loads):
-            radius = (3 * held.mass / (4 * np.pi * PAYLOAD_DENSITY)) ** (1 / 3)
-            at = np.asarray(visual_pose(np.asarray(robot.tool_frame.pose) @ translation(held.com)))
+        for k, load in enumerate(self.state.loads):
+            radius = (3 * load.mass / (4 * np.pi * PAYLOAD_DENSITY)) ** (1 / 3)
+            pose = np.asarray(visual_pose(np.asarray(robot.tool_frame.pose) @ translation(load.com)))
             self._server.scene.add_icosphere(
                 f"/robot/link{robot.tip}/payload{k}",
                 max(radius, 1e-6),
                 color=tuple(int(255 * x) for x in PAYLOAD_COLOUR[:3]),
-                position=at[:3, 3],
+                position=pose[:3, 3],
                 visible=radius > 0,
             )
         self._shown_loads = tuple(self.state.loads)
 
-    def _posed(self) -> None:
+    def _pose_changed(self) -> None:
         """Pause the run after a user has changed the pose or the load."""
         self._player.pause()
         self.refresh()
@@ -197,13 +190,13 @@ class ViewerPage:
     def _show_robot(self) -> None:
         self._figure.move(self.state.poses)
         if self.state.robot.tip is not None and self._shown_loads != tuple(self.state.loads):
-            self._payload()
+            self._draw_payloads()
 
     @property
     def _floats(self) -> str:
         """Return a note on the torques of a floating base; "" if the base is fixed."""
         floats = any(slider.of_base for slider in self.state.joint_sliders)
-        return "of the base: what must hold it from outside, as there is no ground here" if floats else ""
+        return "those of the base must come from outside, as there is no ground here" if floats else ""
 
     def _show_tool(self) -> None:
         frame = self._pose.frame
@@ -216,7 +209,7 @@ class ViewerPage:
         self._ghosts = []
         for k, run in enumerate(playback.runs[1:]):
             ghost = RobotFigure(self._server, f"/ghost{k}", run.robot, self.state.size, ghost=True)
-            self._dress(ghost, run.robot)
+            self._add_shapes(ghost, run.robot)
             self._ghosts.append(ghost)
         self._curves.visible = True
 
@@ -226,8 +219,8 @@ class ViewerPage:
         assert playback is not None
         instant = playback.at(playback.first)
         self.state.set_pose(instant.q)
-        self.state.set_payload(instant.held)
-        self.state.set_payload(0.0, place=1)  # a run holds one body
+        self.state.set_payload(instant.payload_mass)
+        self.state.set_payload(0.0, place=1)  # a run has one payload
         self._show_robot()
         for ghost, run in zip(self._ghosts, playback.runs[1:], strict=True):
             ghost.move(run.robot.link_poses(playback.at(run).q))

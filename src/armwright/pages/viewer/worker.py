@@ -1,7 +1,7 @@
 """One thread for all requests of a page: only the newest request of each kind counts.
 
-viser calls back from many threads, and a dragged slider sends more requests than can be drawn. Here
-requests wait under their names, the newest in place of the one before, and are done one after the other.
+viser calls back from many threads, and a dragged slider sends more requests than can be drawn. Requests wait under
+their names, where a new one replaces an older one, and run one after the other.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ FRAME_SECONDS = 1 / 30
 
 
 class Worker:
-    """Does what is posted, and calls `tick(seconds)` about every `TICK` while it returns True."""
+    """Runs posted actions, and calls `tick(seconds)` about every FRAME_SECONDS while it returns True."""
 
     def __init__(self, tick: Callable[[float], bool]) -> None:
-        self._tick, self._waiting, self._over = tick, dict[str, Callable[[], None]](), False
-        self._news = threading.Condition()
+        self._tick, self._waiting, self._stopped = tick, dict[str, Callable[[], None]](), False
+        self._condition = threading.Condition()
         self._thread = threading.Thread(target=self._run, daemon=True, name="armwright viewer")
 
     def start(self) -> None:
@@ -29,10 +29,10 @@ class Worker:
 
     def post(self, name: str, action: Callable[[], None]) -> None:
         """Post an action, in place of one that waits under the same name."""
-        with self._news:
+        with self._condition:
             self._waiting.pop(name, None)
             self._waiting[name] = action
-            self._news.notify()
+            self._condition.notify()
 
     def on(self, name: str, action: Callable[[], None]) -> Callable[[Any], Any]:
         """Return a callback for viser that posts the action if a user caused the event, not the program."""
@@ -44,27 +44,27 @@ class Worker:
         return called
 
     def stop(self) -> None:
-        with self._news:
-            self._over = True
-            self._news.notify()
+        with self._condition:
+            self._stopped = True
+            self._condition.notify()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(timeout=2.0)
 
     def _run(self) -> None:
-        ticking, before = False, time.perf_counter()
+        active, before = False, time.perf_counter()
         while True:
-            with self._news:
-                if not self._waiting and not self._over:
-                    self._news.wait(max(0.0, before + FRAME_SECONDS - time.perf_counter()) if ticking else None)
-                if self._over:
+            with self._condition:
+                if not self._waiting and not self._stopped:
+                    self._condition.wait(max(0.0, before + FRAME_SECONDS - time.perf_counter()) if active else None)
+                if self._stopped:
                     return
                 actions, self._waiting = list(self._waiting.values()), {}
             for action in actions:
                 _run_safely(action)
             now = time.perf_counter()
-            if not ticking or now - before >= FRAME_SECONDS:
-                passed, before = now - before if ticking else 0.0, now
-                ticking = _run_safely(lambda passed=passed: self._tick(passed)) is True  # type: ignore[misc]
+            if not active or now - before >= FRAME_SECONDS:
+                passed, before = now - before if active else 0.0, now
+                active = _run_safely(lambda passed=passed: self._tick(passed)) is True  # type: ignore[misc]
 
 
 def _run_safely(action: Callable[[], object]) -> object:
