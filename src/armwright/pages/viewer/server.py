@@ -1,8 +1,8 @@
 """The server of a viewer: its address, and the requests that it answers.
 
-viser serves a page and a websocket that controls its content, both by one function of `websockets`. This module adds a
-check of every request to it: a request with a foreign host name (DNS rebinding) or from a foreign page is refused before
-viser handles it. A header keeps foreign pages from framing the viewer and catching clicks (clickjacking).
+viser serves a page and a websocket that controls its content, both by one function of `websockets`. This module adds to
+it a check of requests: one with a foreign host name (DNS rebinding) or from a foreign page is refused before viser
+handles it. A header keeps foreign pages from framing the viewer and catching clicks (clickjacking).
 """
 
 from __future__ import annotations
