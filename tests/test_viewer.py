@@ -192,9 +192,9 @@ def test_a_run_is_shown_between_its_records(arm: aw.Robot) -> None:
 def test_what_a_phase_takes_up_is_in_the_hand(arm: aw.Robot) -> None:
     runs = [aw.simulate(robot, q0=np.zeros(6), duration=0.1) for robot in (arm, arm.with_payload(2.0))]
     played = Playback([aw.Run.joined([runs[0], shifted(runs[1], 0.1)])])
-    assert played.at(played.first).held == 0
+    assert played.at(played.first).payload_mass == 0
     played.seek(0.15)
-    assert played.at(played.first).held == 2
+    assert played.at(played.first).payload_mass == 2
 
 
 @pytest.mark.parametrize("what", QUANTITY_CURVES)

@@ -34,11 +34,7 @@ ROBOT_OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "lock": (list[str], "JOINT=POSITION", "A joint to lock. Repeat for more."),
     "package": (list[str], "NAME=FOLDER", "The folder of a package that the file names. Repeat for more."),
     "arg": (list[str], "NAME=VALUE", "An argument of a xacro file. Repeat for more."),
-    "payload": (
-        list[str],
-        "MASS,X,Y,Z",
-        "kg, centre in the tool frame in m, inertia if known. Repeat for more.",
-    ),
+    "payload": (list[str], "MASS,X,Y,Z", "kg, centre in the tool frame in m, inertia if known. Repeat for more."),
     "gravity": (str, "X,Y,Z", "In the world frame, m/s^2: 0,0,-1.62 on the moon."),
 }
 """The options of a robot: type, metavar and help of each."""

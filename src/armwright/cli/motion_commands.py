@@ -26,16 +26,7 @@ from armwright.cli.command import (
     robot_of,
 )
 from armwright.cli.motion_options import MotionRequest, ScenarioFlags
-from armwright.cli.output import (
-    console,
-    escape,
-    name_errors,
-    report,
-    report_page,
-    show_json,
-    show_progress,
-    show_rows,
-)
+from armwright.cli.output import console, escape, name_errors, report, report_page, show_json, show_progress, show_rows
 from armwright.cli.page_names import page_file, with_mark
 from armwright.cli.payload_report import PayloadReport, curve_page_path, payload_warning, with_most_payload
 from armwright.errors import InfeasibleError, InputError, SimulationError

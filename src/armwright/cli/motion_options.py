@@ -57,8 +57,7 @@ SetOptions: TypeAlias = Annotated[
     list[str] | None, _scenario_option("--set", metavar="KEY=VALUE", help="Any other key: torque.kp=50. Repeat.")
 ]
 Fastest: TypeAlias = Annotated[
-    bool,
-    _scenario_option("--fastest", help="The same path as fast as torque and speed allow (docs/time_optimal.md)."),
+    bool, _scenario_option("--fastest", help="The same path as fast as torque and speed allow (docs/time_optimal.md).")
 ]
 MostPayload: TypeAlias = Annotated[
     bool, _scenario_option("--most-payload", help="Find the heaviest payload along the motion.")

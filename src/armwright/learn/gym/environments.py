@@ -46,13 +46,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012  (as in Gymnasium)
 
     def __init__(
-        self,
-        plant: Plant,
-        task: Task,
-        num_envs: int,
-        substeps: int | None,
-        max_episode_steps: int | None,
-        threads: int,
+        self, plant: Plant, task: Task, num_envs: int, substeps: int | None, max_episode_steps: int | None, threads: int
     ) -> None:
         task.check(plant)
         self.plant, self.task, self.threads = plant, task, threads

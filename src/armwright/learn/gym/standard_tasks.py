@@ -101,9 +101,8 @@ def _draw_motion(draw: Draw) -> Mapping[str, Array]:
     amplitude = (plant.span[1] - plant.span[0]) / 4
     swing = draw.uniform(0.1, 0.5, (2, n)) * amplitude
     pace = draw.uniform(0.2, 1.0, (2, n)) * np.minimum(plant.speed / amplitude / 2, 2.0)
-    given = {
-        "centre": draw.positions(0.5), "swing": swing, "pace": pace, "phase": draw.uniform(0, 2 * np.pi, (2, n))
-    }  # fmt: skip
+    centre, phase = draw.positions(0.5), draw.uniform(0, 2 * np.pi, (2, n))
+    given = {"centre": centre, "swing": swing, "pace": pace, "phase": phase}
     given = {name: draw.chosen(name, drawn) for name, drawn in given.items()}
     q, qd = sum_of_sines(given, np.zeros(draw.count))
     return {"q": q, "qd": qd, **given}
@@ -113,10 +112,7 @@ def sum_of_sines(given: Mapping[str, Array], t: Array) -> tuple[Array, Array]:
     """Return positions and velocities at times (envs,) of the motions that `Track` draws."""
     angle = given["pace"] * t[:, None, None] + given["phase"]
     swing = given["swing"]
-    return (
-        given["centre"] + (swing * np.sin(angle)).sum(axis=1),
-        (swing * given["pace"] * np.cos(angle)).sum(axis=1),
-    )
+    return (given["centre"] + (swing * np.sin(angle)).sum(axis=1), (swing * given["pace"] * np.cos(angle)).sum(axis=1))
 
 
 def reference(scene: Scene, ahead: float = 0.0) -> tuple[Array, Array]:
@@ -177,9 +173,8 @@ class Track(Task):
                 "joints; expected a robot without"
             )
         if self.trajectory is not None and self.trajectory.n != plant.robot.n:
-            raise InputError(
-                f"the trajectory has {self.trajectory.n} joints; expected {plant.robot.n} for {plant.robot.name}"
-            )
+            got, robot = self.trajectory.n, plant.robot
+            raise InputError(f"the trajectory has {got} joints; expected {robot.n} for {robot.name}")
 
 
 def _draw_pose(draw: Draw) -> Mapping[str, Array]:

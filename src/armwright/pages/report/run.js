@@ -30,7 +30,7 @@ function world(picture, box) {
   const size = picture.size, times = doubles(picture.t), count = picture.links, poses = floats(picture.poses);
   const ghosts = picture.ghost ? floats(picture.ghost) : null;
   const scene = new THREE.Scene(), camera = new THREE.PerspectiveCamera(32, 1, size / 100, size * 100);
-  // up is against gravity: the plane z = floor is a floor, or a wall or a ceiling where gravity is not along z
+  // up is against gravity: the plane z = floor is a floor, or else a wall or a ceiling
   const [right, toward, up] = picture.directions.map(v => new THREE.Vector3(...v)), out = new THREE.Vector3(0, 0, 1);
   camera.up.copy(up);
   const from = (x, y, z) => new THREE.Vector3().addScaledVector(right, x).addScaledVector(toward, y).addScaledVector(up, z);
@@ -49,7 +49,7 @@ function world(picture, box) {
   still.matrixAutoUpdate = false; still.matrix.copy(matrix(picture.base)); scene.add(still, ...links, ...ghost);
   for (const group of [...links, ...ghost]) group.matrixAutoUpdate = false;
   const reach = links.map(() => []), veil = new THREE.MeshStandardMaterial({color: css("--accent"), transparent: true, opacity: .22, depthWrite: false});
-  const held = [];  // what is there for a while only
+  const held = [];  // payloads, which are carried for a time only
   for (const shape of picture.shapes) {
     const form = "mesh" in shape ? geometries[shape.mesh] : solid(shape.kind, shape.sizes);
     const part = new THREE.Mesh(form, material(shape, form, shape.link < 0 ? null : picture.joints[shape.link].joint));
@@ -101,7 +101,7 @@ function world(picture, box) {
     return part;
   }
 
-  // where everything is over time: what has to be in view, and where the floor ends
+  // the spheres around all shapes over time: they set the view and the size of the floor
   const one = new THREE.Vector3(), two = new THREE.Vector3(), turn = new THREE.Quaternion(), then = new THREE.Quaternion(), unit = new THREE.Vector3(1, 1, 1);
   function put(matrix, from, i, t) {
     const k = place(times, t), next = Math.min(k + 1, times.length - 1), a = 7 * (k * count + i), b = 7 * (next * count + i);
@@ -112,7 +112,7 @@ function world(picture, box) {
   }
   const base = new THREE.Vector3().setFromMatrixPosition(still.matrix), foot = new THREE.Vector3(base.x, base.y, picture.floor);
   const centres = [], balls = (reach.base || []).map(ball => [ball.center.clone(), ball.radius]), matrix4 = new THREE.Matrix4();
-  const seen = (spot, radius) => { if (spot.distanceTo(base) < 1e3 * size) balls.push([spot, radius]); };  // but for what has gone beyond all bounds
+  const seen = (spot, radius) => { if (spot.distanceTo(base) < 1e3 * size) balls.push([spot, radius]); };  // without shapes that have moved far away
   for (let k = 0; k < times.length; k += Math.max(1, Math.floor(times.length / 60)))
     for (let i = 0; i < count; i++) {
       put(matrix4, poses, i, times[k]); centres.push(matrix4.elements[14]);
@@ -171,7 +171,7 @@ function world(picture, box) {
     return sign;
   }
 
-  // the way of the tool: all of it faintly, what has been gone clearly
+  // the path of the tool: faint as a whole, clear up to the present time
   const tracks = picture.tracks.map(([link, ...spot]) => {
     const points = [];
     for (const t of times) points.push(...new THREE.Vector3(...spot).applyMatrix4(put(matrix4, poses, link, t)).toArray());
@@ -184,7 +184,7 @@ function world(picture, box) {
     return {whole: drawn(2), gone: drawn(2.8)};
   });
 
-  // light from above and from behind the one who looks
+  // light from above and from behind the viewer
   const sun = new THREE.DirectionalLight("#ffffff", 2.2), fill = new THREE.DirectionalLight("#dfe8ff", .6), middle = new THREE.Vector3();
   const sky = new THREE.HemisphereLight("#ffffff", "#8f97a6", 1.35); sky.position.copy(up);
   scene.add(sky, sun, sun.target, fill, fill.target);
@@ -193,12 +193,12 @@ function world(picture, box) {
   Object.assign(sun.shadow.camera, {left: -span, right: span, top: span, bottom: -span, near: .01 * size, far: 8 * span});
 
   const controls = new THREE.OrbitControls(camera, renderer.domElement);
-  renderer.domElement.style.touchAction = "pan-y";  // a page can be scrolled on a telephone
+  renderer.domElement.style.touchAction = "pan-y";  // so that the page can be scrolled on a phone
   const ways = {whole: [1, 1.45, up.z < -.7 ? -.5 : .72], front: [1, 0, .06], side: [0, 1, .06], top: [0, .001, 1]};
   let way = "whole", follow = travels, moved = false, framing = false, now = first;
-  function frame() {  // the nearest place from which everything is in view
+  function frame() {  // the closest position of the camera with everything in view
     const look = from(...ways[way]).normalize().negate(), right = new THREE.Vector3().crossVectors(look, camera.up).normalize();
-    const above = get("tools").offsetHeight + 14, below = get("scale").parentElement.offsetHeight + 10, high = Math.max(box.clientHeight, 2 * (above + below));  // what stands over the picture
+    const above = get("tools").offsetHeight + 14, below = get("scale").parentElement.offsetHeight + 10, high = Math.max(box.clientHeight, 2 * (above + below));  // the controls over the picture
     const up = new THREE.Vector3().crossVectors(right, look), half = Math.tan(camera.fov * Math.PI / 360), tall = half * .97 * (1 - (above + below) / high), broad = half * .86 * camera.aspect;
     const all = follow ? around() : [...balls, [foot, .2 * size]];
     const to = all.reduce((sum, [c]) => sum.add(c), new THREE.Vector3()).multiplyScalar(1 / all.length);
@@ -218,7 +218,7 @@ function world(picture, box) {
     framing = true; controls.target.copy(to); camera.position.copy(to).addScaledVector(look, -far); controls.update(); framing = false;
     middle.copy(links[0] && follow ? one.setFromMatrixPosition(links[0].matrix) : to);
   }
-  function around() {  // what is in view of a robot that goes far: itself, now
+  function around() {  // of a robot that travels, only its present shapes are in view
     const found = [];
     links.forEach((link, i) => { for (const ball of reach[i]) found.push([ball.center.clone().applyMatrix4(link.matrix), ball.radius]); });
     return found.length ? found : [[base, size]];
@@ -255,7 +255,7 @@ function world(picture, box) {
     for (const {whole, gone} of tracks) for (const line of [whole, gone]) line.material.resolution.set(w, h);
     if (!moved) frame(); draw();
   }
-  const paper = made("canvas", "paper");  // what a printer gets: it does not wait for WebGL
+  const paper = made("canvas", "paper");  // a copy for printers, which do not wait for WebGL
   box.append(paper);
   function print() {
     Object.assign(paper, {width: 1400, height: 700});
@@ -295,11 +295,11 @@ const charts = data.charts.map(chart => {
 const peak = curve => curve.reduce((m, y) => y === null ? m : Math.max(m, Math.abs(y)), 0);
 let mode = "together", zoom = null;
 
-function shared(chart, i) {  // from a value to the share of the limit, or of the peak where there is none
+function shared(chart, i) {  // the share of the limit for a value, or of the peak without a limit
   const limit = chart.limits[i], top = peak(chart.curves[i]) || 1, [middle, half] = limit ? [(limit[0] + limit[1]) / 2, (limit[1] - limit[0]) / 2 || 1] : [0, top];
   return y => y === null ? null : 100 * (y - middle) / half;
 }
-function bounds(chart, list, scale) {  // what a chart must show, limits among it that are near
+function bounds(chart, list, scale) {  // the range of a chart: curves, and limits close to them
   let low = Infinity, high = -Infinity;
   for (const i of list) {
     if (chart.joint && !shown[i]) continue;
@@ -367,7 +367,7 @@ function build() {
     });
     chart.ups = boxes.map(({box}, i) => plot(chart, [i], box, 118, true)); chart.small = boxes;
   }
-  told(); needles();
+  showValues(); needles();
 }
 function describe() {
   for (const chart of charts) {
@@ -383,7 +383,7 @@ function needles() {
     u.needle.hidden = out; u.needle.style.transform = `translateX(${x}px)`;
   }
 }
-function told() {  // the values at this time
+function showValues() {  // show the values at this time
   const k = nearest(now);
   for (const chart of charts) {
     const cells = chart.small.length ? chart.small.map(s => s.value) : chart.values.map(v => v.b);
@@ -398,7 +398,7 @@ function unitOf(chart, i) {
   const {unit, force} = joints[i];
   return {q: unit, qd: unit + "/s", qdd: unit + "/s²", tau: force, stop_torque: force}[chart.column] || chart.unit;
 }
-function stress(i) {  // one joint before the others
+function stress(i) {  // highlight one joint
   if (mode !== "each") for (const chart of charts) if (chart.joint) for (const u of chart.ups)
     u.setSeries(i === null ? null : u.series.findLastIndex(s => s.joint === i), {focus: i !== null});
 }
@@ -418,7 +418,7 @@ function go(t, quiet) {
   now = Math.min(Math.max(t, first), last);
   slider.value = now; clock.textContent = now.toFixed(length < 1 ? 4 : 3) + " s"; slider.setAttribute("aria-valuetext", clock.textContent);
   if (scene) scene.at(now);
-  told(); needles();
+  showValues(); needles();
   if (!quiet && !playing) live.textContent = clock.textContent;
 }
 function run(on) {
@@ -453,12 +453,12 @@ document.querySelectorAll(".jump").forEach(button => button.addEventListener("cl
 document.querySelectorAll(".joints tbody .dot").forEach(e => { e.style.background = joints[e.dataset.joint].colour; });
 const chips = joints.map((joint, i) => {
   const chip = made("button", "chip", dot(joint.colour), joint.name); chip.setAttribute("aria-pressed", shown[i]); chip.title = joint.name;
-  chip.addEventListener("click", () => { show(i, !shown[i]); told(); });
+  chip.addEventListener("click", () => { show(i, !shown[i]); showValues(); });
   for (const [event, on] of [["pointerenter", true], ["pointerleave", false]]) chip.addEventListener(event, () => stress(on ? i : null));
   get("chips").append(chip); return chip;
 });
-get("all").addEventListener("click", () => { joints.forEach((_, i) => show(i, true)); told(); });
-get("none").addEventListener("click", () => { joints.forEach((_, i) => show(i, false)); told(); });
+get("all").addEventListener("click", () => { joints.forEach((_, i) => show(i, true)); showValues(); });
+get("none").addEventListener("click", () => { joints.forEach((_, i) => show(i, false)); showValues(); });
 document.querySelectorAll("#mode input").forEach(input => input.addEventListener("change", () => { mode = input.value; build(); }));
 
 function csv() {
@@ -487,5 +487,5 @@ function fit() { for (const chart of charts) for (const u of chart.ups) u.setSiz
 const scene = world(data.picture, get("view"));
 if (!scene) { get("png").disabled = true; get("tools").hidden = true; }
 build(); describe(); go(first, true);
-window.armwright = {data, scene, charts, csv, go, get now() { return now; }};  // for who looks from the console
+window.armwright = {data, scene, charts, csv, go, get now() { return now; }};  // for the console of the browser
 })();

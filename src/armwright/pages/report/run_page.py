@@ -234,13 +234,10 @@ def _joint_row(run: Any, i: int) -> str:
     joint, use = run.robot.joints[i], run.utilisation.joints[i]
     (unit, force), name, power = joint_units(joint), escape(joint.name), run.power[:, i]
     mean, mean_power = root_mean_square(run.t, run.tau[:, i]), root_mean_square(run.t, power)
-    speed = _peak_cell(
-        f"{tidy(use.peak_speed, '.3g')} {unit}/s", use.peak_speed_at, "", use.speed, use.of_speed, use.too_slow
-    )
+    peak_speed, peak_torque = f"{tidy(use.peak_speed, '.3g')} {unit}/s", f"{tidy(use.peak_torque, '.3g')} {force}"
+    speed = _peak_cell(peak_speed, use.peak_speed_at, "", use.speed, use.of_speed, use.too_slow)
     words = f"RMS {tidy(mean, '.3g')}, "
-    torque = _peak_cell(
-        f"{tidy(use.peak_torque, '.3g')} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak
-    )
+    torque = _peak_cell(peak_torque, use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak)
     return (
         f'<tr><th scope="row" title="{name}"><i class="dot" data-joint="{i}"></i>{name}</th>'
         f"{torque}{speed}<td>{tidy(np.abs(power).max(), '.3g')} W<small>RMS {tidy(mean_power, '.3g')} W</small></td>"

@@ -40,9 +40,7 @@ def appearance_of(robot: Robot) -> Appearance:
     """
     size, unreadable = robot_size(robot), dict[Mesh, str]()
     described = [robot.base_visuals, *(link.visuals for link in robot.links)]
-    base, *links = (
-        tuple(visual for visual in visuals if _is_readable(visual.shape, unreadable)) for visuals in described
-    )
+    base, *links = (tuple(x for x in visuals if _is_readable(x.shape, unreadable)) for visuals in described)
     generated = not any(links)
     if generated:
         base, links = base_shapes(robot, size), link_shapes(robot, size)
@@ -53,9 +51,8 @@ def appearance_of(robot: Robot) -> Appearance:
     if robot.payload is not None and robot.tip is not None:
         links[robot.tip] += (_payload(robot),)
     meshes = {visual.shape for visuals in described for visual in visuals if isinstance(visual.shape, Mesh)}
-    return Appearance(
-        tuple(base), tuple(tuple(link) for link in links), size, generated, tuple(_mesh_notes(unreadable, len(meshes)))
-    )
+    notes = tuple(_mesh_notes(unreadable, len(meshes)))
+    return Appearance(tuple(base), tuple(map(tuple, links)), size, generated, notes)
 
 
 def _is_readable(shape: Shape, unreadable: dict[Mesh, str]) -> bool:

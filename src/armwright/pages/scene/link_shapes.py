@@ -144,14 +144,11 @@ def _housing(kind: str, prismatic: bool, radius: float) -> list[Visual]:
     if kind == "ball":
         return [Visual(Ellipsoid((radius, radius, radius)), IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)]
     if prismatic:
-        return [
-            Visual(Box((1.7 * radius, 1.7 * radius, 2.6 * radius)), IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)
-        ]
-    cap = Visual(Cylinder(1.04 * radius, 0.5 * radius), IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)
-    return [
-        Visual(Cylinder(radius, 2 * HOUSING_HALF_LENGTH * radius), IDENTITY_TRANSFORM, HOUSING_COLOUR, "housing"),
-        cap,
-    ]
+        box = Box((1.7 * radius, 1.7 * radius, 2.6 * radius))
+        return [Visual(box, IDENTITY_TRANSFORM, HOUSING_COLOUR, JOINT_SHAPE)]
+    body, cap = Cylinder(radius, 2 * HOUSING_HALF_LENGTH * radius), Cylinder(1.04 * radius, 0.5 * radius)
+    named = ((body, "housing"), (cap, JOINT_SHAPE))
+    return [Visual(shape, IDENTITY_TRANSFORM, HOUSING_COLOUR, name) for shape, name in named]
 
 
 def _tubes(begin: Array, end: Array, axis: Array, radius: float, size: float) -> list[Visual]:

@@ -101,10 +101,8 @@ class Playback:
         )
         energies = float(interpolated(run.kinetic)), float(interpolated(run.potential))
         phase = next((phase for phase in reversed(run.phases) if phase.t[0] <= self.t), run)
-        payload_mass = 0.0 if phase.robot.payload is None else phase.robot.payload.mass
-        return RunState(
-            self.t, run.robot.unit(interpolated(run.q)), uses, tau, qd, *energies, float(tau @ qd), payload_mass
-        )
+        mass = 0.0 if phase.robot.payload is None else phase.robot.payload.mass
+        return RunState(self.t, run.robot.unit(interpolated(run.q)), uses, tau, qd, *energies, float(tau @ qd), mass)
 
 
 def torques(run: Run) -> Curves:

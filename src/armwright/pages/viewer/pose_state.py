@@ -186,11 +186,11 @@ class PoseState:
 
     def _end_of(self, link: int) -> str:
         """Return the name of the end of a branch: the outermost frame on its last link."""
-        distances = {
-            f.name: float(np.linalg.norm(np.asarray(f.pose)[:3, 3])) for f in self.robot.frames if f.link == link
-        }
-        names = {self.robot.links[link].name: 0.0, **distances}
-        return max(names, key=lambda name: names[name])
+        distances = {self.robot.links[link].name: 0.0}
+        for frame in self.robot.frames:
+            if frame.link == link:
+                distances[frame.name] = float(np.linalg.norm(np.asarray(frame.pose)[:3, 3]))
+        return max(distances, key=lambda name: distances[name])
 
     def pose(self, frame: str | None = None) -> Array:
         """Return the pose of the tool or another frame in the world (4, 4)."""
