@@ -423,7 +423,7 @@ ACTING = {
         'type="ball"',
         "",
     ),
-    "that the spring of joint a yields": ("", 'stiffness="3" springyield="0.1"', ""),
+    "the yielding spring of joint a": ("", 'stiffness="3" springyield="0.1"', ""),
     "the tendon of line 3": ('<tendon><fixed stiffness="1"><joint joint="a" coef="1"/></fixed></tendon>', "", ""),
     "the viscosity of the air": ('<option viscosity="1"/>', "", ""),
 }

@@ -235,7 +235,7 @@ def test_includes_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         for k in range(99)
     }
     refused(
-        "nested more than 200 deep, with what is included",
+        "nested more than 200 deep, with included files",
         main=model('<worldbody><include file="i0.xml"/></worldbody>'),
         **deep,
     )
@@ -244,7 +244,7 @@ def test_includes_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     refused("more than 3 files", main=model('<include file="c0.xml"/>'), **chain)
     monkeypatch.setattr(model_files, "MAX_XML_ELEMENTS", 10)
     refused(
-        "big.xml, line 1: more than 10 elements, with what is included",
+        "big.xml, line 1: more than 10 elements, with included files",
         main=model('<include file="big.xml"/>'),
         big=f"<x>{'<light/>' * 20}</x>",
     )

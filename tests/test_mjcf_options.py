@@ -107,7 +107,7 @@ def test_settings_of_the_compiler_are_mujocos_own(setting: str) -> None:
 
 
 REFUSED = {
-    "a plugin that is a shape": ('<body><joint/><geom type="sdf"><plugin plugin="mujoco.sdf.torus"/></geom></body>', "", "<plugin> is refused in a <geom> that its body takes its mass from"),
+    "a plugin that is a shape": ('<body><joint/><geom type="sdf"><plugin plugin="mujoco.sdf.torus"/></geom></body>', "", "<plugin> is refused in a <geom> that gives its body a mass"),
     "a soft body": (BODIES, '<deformable><flex name="x" dim="1" body="f g" element="0 1"/></deformable>', "<flex> is refused: a soft body"),
     "an option that is none": (BODIES, '<option gravty="0 0 0"/>', "MuJoCo refuses it: .*gravty"),
     "a flag that is none": (BODIES, '<option><flag gravty="disable"/></option>', "MuJoCo refuses it: .*gravty"),

@@ -77,7 +77,7 @@ def test_a_tool_on_a_tree_with_several_tips_says_on_which() -> None:
     arm = aw.Robot.from_dh(rows, "modified")
     assert arm.tip is None and aw.Robot.from_dh(rows[:2], "modified").tip == 1
     assert "tip =" not in arm.to_toml() and "tip =" in arm.with_tip("right").to_toml()
-    with pytest.raises(aw.ModelError, match="tool is of the tip, and the robot has several; name the link with tip"):
+    with pytest.raises(aw.ModelError, match="tool is at the tip, and the robot has several; name the link with tip"):
         aw.Robot.from_dh(rows, "modified", tool=np.eye(4))
 
 
@@ -222,7 +222,7 @@ def test_a_mistake_in_a_tree_is_told_where_and_why(old: str, new: str, message: 
         ([{"parent": 3}, {}, {"parent": 1}], "modified", "'link1' is attached to 'link3', which is attached to 'link1'; a tree has"),
         ([{"name": "a"}, {"name": "a"}, {"parent": "a"}], "modified", "parent = 'a': several links have this name; give"),
         ([{}, {"parent": 0}], "standard", "unknown key 'parent'; .*trees, general placements .* in the modified convention"),
-        ([{}, {"parent": 0}], "modified", "robot 'robot': tool is of the tip, and the robot has several; name the link"),
+        ([{}, {"parent": 0}], "modified", "robot 'robot': tool is at the tip, and the robot has several; name the link"),
         ([{"gamma": 0.1}], "saha", "written in the modified convention"),
         ([{"parent": -1}], "modified", "parent = -1: expected 0 for the base, or a link by its number, up to 1"),
         ([{"freedoms": [{}, {"gear": 0}], "type": "cylindrical"}], "modified", "gear = 0 would uncouple"),

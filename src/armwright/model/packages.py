@@ -18,7 +18,7 @@ from armwright.model.refusal import Refused
 
 
 class MissingFile(Refused):
-    """A file or a package that is not there."""
+    """A file or a package that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -34,28 +34,26 @@ class ReadableFolders:
         return cls(model_folder(path.resolve().parent), checked_packages(packages))
 
     def package(self, name: str, file: Path) -> Path | None:
-        """Return the folder of a package: the user's, or one of that name within the root, above or
-        next to the file.
-        """
+        """Return the folder of a package: the user's, or one of that name in the root, above or next to the file."""
         if name in self.packages:
             return self.packages[name]
         return next((folder for folder in _candidates(name, file) if folder.is_relative_to(self.root)), None)
 
     def file(self, name: str, file: Path) -> Path:
-        """Return the file called `name` in `file`. Raises `Refused` if it is missing or must not be read."""
+        """Return the file called `name` in `file`, or raise `Refused` if it is missing or outside."""
         path = self._path(name, file)
         try:
             path = path.resolve()
             inside = any(path.is_relative_to(folder) for folder in (self.root, *self.packages.values()))
-            there = inside and path.is_file()
+            exists = inside and path.is_file()
         except (OSError, ValueError, RuntimeError) as error:  # too long, with a NUL, a loop of links
             raise MissingFile(f"{name[:80]!r} is not the name of a file: {error}") from None
         if not inside:
             raise Refused(
-                f"{name!r} leads out of the robot's folder, {self.root}; to allow it, name the package it is in: "
-                f"packages={{name: folder}}"
+                f"{name!r} leads out of the robot's folder, {self.root}; to allow it, name its package: "
+                "packages={name: folder}"
             )
-        if not there:
+        if not exists:
             raise MissingFile(f"{name!r} does not exist: there is no file {path}")
         return path
 
@@ -64,20 +62,20 @@ class ReadableFolders:
         if not name.startswith(SCHEME):
             return file.parent / name
         package, _, rest = name.removeprefix(SCHEME).partition("/")
-        around = (folder for folder in self.root.parents if package and folder.name == package)
-        folder = self.package(package, file) or next(around, None)
+        containing = (folder for folder in self.root.parents if package and folder.name == package)
+        folder = self.package(package, file) or next(containing, None)
         if folder is None:
             raise MissingFile(f"unknown package {package!r}; {self._advice(package, file)}")
         return folder / rest
 
     def _advice(self, package: str, file: Path) -> str:
         """Return advice that names the probable folder of a package, which needs the user's consent."""
-        near = next(_candidates(package, file), None)
-        return f"say where it is: packages={{{package!r}: {str(near) if near else '<its folder>'!r}}}"
+        folder = next(_candidates(package, file), None)
+        return f"say where it is: packages={{{package!r}: {str(folder) if folder else '<its folder>'!r}}}"
 
 
 def _candidates(name: str, file: Path) -> Iterator[Path]:
-    """Yield the folders of that name above the file, or next to one above it."""
+    """Yield the folders with a name above the file, or next to a folder above it."""
     if not name or Path(name).name != name or "\0" in name:
         return
     for folder in file.parents:
@@ -90,20 +88,20 @@ def _candidates(name: str, file: Path) -> Iterator[Path]:
 SCHEME = "package://"
 
 ROBOT_FILE_FOLDERS = ("urdf", "robots", "xacro", "mjcf")
-"""Names of folders with robot files alone; the meshes are in a folder next to them."""
+"""Names of folders for robot files only; the meshes are in a folder next to them."""
 
 
-def model_folder(own: Path) -> Path:
-    """Return the folder that must contain the files of a robot whose file is in `own`."""
-    package = next((f for f in (own, *own.parents) if (f / "package.xml").is_file()), None)
-    around = package or (own.parent if own.name in ROBOT_FILE_FOLDERS else own)
-    return own if _private(around) else around
+def model_folder(folder: Path) -> Path:
+    """Return the folder that must contain the files of a robot whose file is in `folder`."""
+    package = next((f for f in (folder, *folder.parents) if (f / "package.xml").is_file()), None)
+    root = package or (folder.parent if folder.name in ROBOT_FILE_FOLDERS else folder)
+    return folder if _private(root) else root
 
 
 def _private(folder: Path) -> bool:
-    """Return whether a folder holds more than a robot: near the root, a home, or for temporary files."""
+    """Return whether a folder may contain private files: near the root, a home, or for temporary files."""
     private = {Path(tempfile.gettempdir()).resolve(), Path("/var/tmp")}
-    with suppress(OSError, RuntimeError):  # nobody has a home here
+    with suppress(OSError, RuntimeError):  # there is no home
         private.add(Path.home().resolve())
     return len(folder.parts) <= 2 or folder in private or _is_home(folder)
 
@@ -127,9 +125,9 @@ def _folder(name: str, folder: str | Path) -> Path:
         raise ModelError(f"packages[{name!r}] = {folder!r}; expected the name of a package, and its folder as a path")
     try:
         path = Path(folder).resolve()
-        there = path.is_dir()
+        exists = path.is_dir()
     except (OSError, ValueError, RuntimeError):  # too long, with a NUL, a loop of links
-        there = False
-    if not there:
+        exists = False
+    if not exists:
         raise ModelError(f"packages[{name!r}] = {str(folder)!r} is not a folder")
     return path

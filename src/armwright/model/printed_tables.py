@@ -15,33 +15,31 @@ from armwright.names import shown
 from armwright.notebook import table
 
 MAX_LINE_WIDTH = 80
-"""Columns of a terminal; only a long name exceeds them."""
+"""The width of a table in characters; only a long name exceeds it."""
 
 
 def as_table(robot: Description) -> str:
-    """Return the tables of a robot as text: joints, limits, bodies, drives, springs, payload, frames,
-    loops and source.
-    """
+    """Return the tables of a robot as text: joints, limits, bodies, drives, springs, payload, frames, loops, source."""
     parts = [_title(robot)]
     if robot.parents != tuple(range(-1, len(robot.links) - 1)):
         parts.append("\n".join(_branches(robot)))
-    parts += _fitting(_joints(robot), 3)
+    parts += _within_width(_joints(robot), 3)
     parts += [_wrapped(_curve(row.name, row.mimic)) for row in robot.followers if row.mimic and row.mimic.curve]
     if any(_general(j) for j in robot.rows):
         parts.append(_layout(_placements(robot)))
     if any(j.limits or j.max_velocity or j.max_torque for j in robot.rows):
-        parts += _fitting(_limits(robot), 2)
+        parts += _within_width(_limits(robot), 2)
     parts += [_layout(_links(robot)), _layout(_tensors(robot))]
     if any(j.viscous or j.coulomb or j.rotor_inertia for j in robot.rows):
-        parts += _fitting(_drives(robot), 2)
-    if carried := [
+        parts += _within_width(_drives(robot), 2)
+    if compensated := [
         f"{link.compensated_mass:g} kg of {shown(link.name)} at {_vector(link.compensated_com)} m"
         for link in robot.links
         if link.compensated_mass
     ]:
-        parts.append(_wrapped(f"weight that no drive carries: {'; '.join(carried)}"))
+        parts.append(_wrapped(f"weight that no drive carries: {'; '.join(compensated)}"))
     if any(j.sprung for j in robot.rows):
-        parts += _fitting(_springs(robot), 2)
+        parts += _within_width(_springs(robot), 2)
     if (p := robot.payload) is not None:
         body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(tensor_entries(p.inertia))} kg m^2"
         parts.append(_wrapped(f"payload in the tool frame: {body}"))
@@ -73,9 +71,9 @@ def _loop(robot: Description, loop: LoopModel) -> str:
     """Return a sentence on the ends of a loop and on the joints that depend on it."""
     links = ["the base", *(link.name for link in robot.links)]
     (one, two), (here, there) = ([links[i + 1] for i in loop.links], [[row[3] for row in p[:3]] for p in loop.poses])
-    meet = f"{one} at {_vector(here)} m {'is welded to' if loop.weld else 'meets'} {two} at {_vector(there)} m"
-    held = f"embedded: {' and '.join(loop.dependent)} depend on it" if loop.dependent else "held by forces"
-    return shown(f"loop {loop.name}: {meet}; {held}")
+    ends = f"{one} at {_vector(here)} m {'is welded to' if loop.weld else 'meets'} {two} at {_vector(there)} m"
+    closure = f"embedded: {' and '.join(loop.dependent)} depend on it" if loop.dependent else "held by forces"
+    return shown(f"loop {loop.name}: {ends}; {closure}")
 
 
 def _curve(name: str, mimic: Mimic) -> str:
@@ -90,7 +88,7 @@ def _wrapped(text: str) -> str:
 
 
 def _visuals(robot: Description) -> str:
-    """Return the shapes that a viewer shows, and on which links."""
+    """Return the numbers of shapes, by kind and by link."""
     from armwright.model.visual import shape_counts  # noqa: PLC0415  (few robots have shapes)
 
     on = [("the base", robot.base_visuals), *((link.name, link.visuals) for link in robot.links)]
@@ -100,10 +98,10 @@ def _visuals(robot: Description) -> str:
 
 
 def _title(robot: Description) -> str:
-    led = f"; {count} more moving with them" if (count := follower_count(robot)) else ""
-    placed = "frames by gamma, a, y, z, alpha, theta, d" if any(map(_general, robot.rows)) else "modified DH (Craig)"
-    joints = f"{joint_count(robot)} ({robot.joint_types}){led}"
-    return _wrapped(f"{shown(robot.name)}: {joints}, gravity {_vector(robot.gravity)} m/s^2, {placed}")
+    followers = f"; {count} more moving with them" if (count := follower_count(robot)) else ""
+    placement = "frames by gamma, a, y, z, alpha, theta, d" if any(map(_general, robot.rows)) else "modified DH (Craig)"
+    joints = f"{joint_count(robot)} ({robot.joint_types}){followers}"
+    return _wrapped(f"{shown(robot.name)}: {joints}, gravity {_vector(robot.gravity)} m/s^2, {placement}")
 
 
 def joint_count(robot: Description) -> str:
@@ -127,16 +125,14 @@ def _branches(robot: Description) -> list[str]:
     while waiting:
         i, margin, last = waiting.pop()
         row = robot.rows[robot.link_rows[i]]
-        lines.append(
-            f"{margin}{'`-' if last else '|-'} {shown(robot.links[i].name)}: {shown(_named(row))}, {_kind(row)}"
-        )
+        branch = f"{margin}{'`-' if last else '|-'}"
+        lines.append(f"{branch} {shown(robot.links[i].name)}: {shown(_named(row))}, {_kind(row)}")
         inner = margin + ("   " if last else "|  ")
-        way = i
-        while len(own := children.get(way, [])) == 1:
-            way = own[0]
-            row = robot.rows[robot.link_rows[way]]
-            lines.append(f"{inner}{shown(robot.links[way].name)}: {shown(_named(row))}, {_kind(row)}")
-        waiting += [(j, inner, j == own[-1]) for j in reversed(own)]
+        while len(next_links := children.get(i, [])) == 1:
+            i = next_links[0]
+            row = robot.rows[robot.link_rows[i]]
+            lines.append(f"{inner}{shown(robot.links[i].name)}: {shown(_named(row))}, {_kind(row)}")
+        waiting += [(j, inner, j == next_links[-1]) for j in reversed(next_links)]
     return lines
 
 
@@ -195,17 +191,17 @@ def _variables(robot: Description) -> list[str]:
     for ball in robot.balls:
         first = ball.first_entry + 1
         names[robot.joints[ball.coordinate].name] = f"q{first}-q{first + ball.freedoms}"
-    found = []
+    variables = []
     for row in robot.rows:
         if row.mimic and row.mimic.loop:
-            found.append(f"by {shown(row.mimic.loop)}")
+            variables.append(f"by {shown(row.mimic.loop)}")
             continue
         if row.mimic and row.mimic.curve:
-            found.append(f"f({names[row.mimic.joint]})")
+            variables.append(f"f({names[row.mimic.joint]})")
             continue
         terms = [_times(factor, names[name]) for name, factor in (row.mimic.leaders if row.mimic else ((row.name, 1),))]
-        found.append(" + ".join(terms).replace("+ -", "- "))
-    return found
+        variables.append(" + ".join(terms).replace("+ -", "- "))
+    return variables
 
 
 def _times(factor: float, variable: str) -> str:
@@ -217,8 +213,8 @@ def _limits(robot: Description) -> list[list[str]]:
     for i, joint in _limited_rows(robot):
         unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
         speed, torque = (
-            "-" if not most else f"{most:.4g} {of}"
-            for most, of in ((joint.max_velocity, f"{unit}/s"), (joint.max_torque, force))
+            f"{limit:.4g} {unit_text}" if limit else "-"
+            for limit, unit_text in ((joint.max_velocity, f"{unit}/s"), (joint.max_torque, force))
         )
         rows.append([str(i), shown(joint.name), _range(joint), speed, torque])
     return rows
@@ -246,7 +242,7 @@ def _links(robot: Description) -> list[list[str]]:
 
 
 def _tensors(robot: Description) -> list[list[str]]:
-    """Return the tensors about the centres of mass in the axes of the link frames, without names for lack of width."""
+    """Return the tensors about the centres of mass in the axes of the link frames; names would exceed the width."""
     rows = [["i", "Ixx [kg m^2]", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]]
     for i, link in enumerate(robot.links, start=1):
         rows.append([str(i), *map(_number, tensor_entries(link.inertia))])
@@ -267,10 +263,10 @@ def _springs(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "spring", "x^2", "x^3", "at rest"]]
     for i, j in enumerate(robot.rows, start=1):
         if j.sprung:
-            force, way = ("N", "m") if j.prismatic else ("N m", "rad")
+            force, length = ("N", "m") if j.prismatic else ("N m", "rad")
             rest = f"{j.spring_rest:g} m" if j.prismatic else f"{_degrees(j.spring_rest)} deg"
             curve = [_number(k) for k in (*j.spring_curve, 0.0, 0.0)[:2]]
-            rows.append([str(i), shown(j.name), f"{_number(j.spring_stiffness)} {force}/{way}", *curve, rest])
+            rows.append([str(i), shown(j.name), f"{_number(j.spring_stiffness)} {force}/{length}", *curve, rest])
     return rows
 
 
@@ -288,7 +284,7 @@ def _vector(v: Sequence[float]) -> str:
 
 
 PRINTED_ZERO = 1e-9
-"""Entries of a transform (rad or m) that are printed as zero: rounding of decimal right angles."""
+"""Entries of a transform (rad or m) up to this are printed as zero: rounding of decimal right angles."""
 
 
 def _transform(transform: Transform) -> str:
@@ -296,21 +292,20 @@ def _transform(transform: Transform) -> str:
     return "\n".join("  " + "  ".join(f"{x:>10.6g}" for x in row) for row in rows)
 
 
-def _fitting(rows: list[list[str]], words: int) -> list[str]:
-    """Return the table, in two parts if it is too wide."""
-    whole = _layout(rows)
-    if max(map(len, whole.splitlines())) <= MAX_LINE_WIDTH:
-        return [whole]
-    return [_layout([row[:words] for row in rows]), _layout([[row[0], *row[words:]] for row in rows])]
+def _within_width(rows: list[list[str]], columns: int) -> list[str]:
+    """Return the table; if it is too wide, in two parts, the first with `columns`."""
+    text = _layout(rows)
+    if max(map(len, text.splitlines())) <= MAX_LINE_WIDTH:
+        return [text]
+    return [_layout([row[:columns] for row in rows]), _layout([[row[0], *row[columns:]] for row in rows])]
 
 
 def _layout(rows: list[list[str]]) -> str:
     """Return columns of equal width, with words to the left and numbers to the right."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    words = [head in ("joint", "link", "type") for head in rows[0]]
+    aligned = [str.ljust if head in ("joint", "link", "type") else str.rjust for head in rows[0]]
     lines = [
-        "  ".join(cell.ljust(w) if word else cell.rjust(w) for cell, w, word in zip(row, widths, words, strict=True))
-        for row in rows
+        "  ".join(align(cell, width) for cell, width, align in zip(row, widths, aligned, strict=True)) for row in rows
     ]
     lines.insert(1, "-" * max(map(len, lines)))
     return "\n".join(line.rstrip() for line in lines)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from armwright.algebra import Scalar, Vector
 from armwright.former_names import add_former_names
 from armwright.mechanism import Link
+from armwright.model.composite import composite
 from armwright.model.inertia import checked_tensor
 from armwright.model.mimic import Mimic
+from armwright.model.transforms import IDENTITY_TRANSFORM, ZERO_TENSOR, Tensor, Transform, Triple, symmetric, triple
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
-from armwright.model.composite import composite
-from armwright.model.transforms import IDENTITY_TRANSFORM, ZERO_TENSOR, Tensor, Transform, Triple, symmetric, triple
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class JointModel:
     """One freedom: its placement, limits and drive. `theta` and `d` are the constant parts.
 
     Its frame is placed by Rot(z, gamma) Trans(a, y, z) Rot(x, alpha) Rot(z, theta) Trans(z, d) in the frame of the
-    parent; gamma, y and z are zero in a row of a DH table. A joint of several freedoms, such as a ball, is a sequence
+    parent; gamma, y and z are zero in a row of a DH table. A joint with several freedoms, such as a ball, is a sequence
     of these: `kind` is the type of the joint, `freedom` counts from 0, and the first has the placement.
 
     A spring at the joint has the torque -spring_stiffness x - spring_curve[0] x^2 - spring_curve[1] x^3 with x = q -
@@ -90,7 +90,7 @@ class LinkModel:
         object.__setattr__(self, "inertia", checked_tensor(f"link {self.name!r}", self.inertia))
 
     def body(self, number: Callable[[float], Scalar]) -> Link:
-        """Return the rigid body, with every number turned into a scalar."""
+        """Return the rigid body, with every number as a scalar."""
         return Link(number(self.mass), Vector(*map(number, self.com)), symmetric(self.inertia, number))
 
 
@@ -107,8 +107,8 @@ class Frame:
 class LoopModel:
     """Two links (-1 for the base) that meet in a frame on each: at a point, or in position and rotation if a `weld`.
 
-    `dependent` are the joints that the loop moves; without them it is a constraint. `assembly` is the sign that selects
-    one of two assemblies, that of `reference`, a closed position.
+    `dependent` are the joints that the loop determines; without them it is a constraint. `assembly` is the sign of the
+    assembly, one of two, to which the closed position `reference` belongs.
     """
 
     name: str
@@ -132,13 +132,13 @@ class Payload:
         object.__setattr__(self, "inertia", checked_tensor("payload", self.inertia))
 
     def combined(self, other: Payload) -> Payload:
-        """Return one payload that stands for both bodies."""
+        """Return the payload of both bodies together."""
         both = composite([self.body(float), other.body(float)])
         xx, xy, xz = (triple(row) for row in both.inertia.matrix)
         return Payload(both.mass, triple(both.com), (xx, xy, xz))
 
     def body(self, number: Callable[[float], Scalar]) -> Link:
-        """Return the rigid body, with every number turned into a scalar."""
+        """Return the rigid body, with every number as a scalar."""
         return Link(number(self.mass), Vector(*map(number, self.com)), symmetric(self.inertia, number))
 
 

@@ -1,4 +1,4 @@
-"""Errors of a text in a robot file, raised where its line is not known."""
+"""Errors about a text in a robot file, raised without its line, which the caller adds."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 | <joint>.a, .d, .y, .z                               | 1, a length of its placement                       |
 
 Ball, free and planar joints have none. In a planar loop only lengths in its plane can vary, and none if the loop has
-become a coupling, which holds for the lengths of the robot alone.
+become a coupling, which requires the lengths of the robot.
 """
 
 from __future__ import annotations
@@ -66,14 +66,9 @@ def parameter_values(robot: Description, name: str) -> tuple[float, ...]:
     if name == "gravity":
         return robot.gravity
     if field in BODY_PARAMETERS:
-        holding = robot.payload or Payload(0.0)
-        body = holding if owner == "payload" else next(link for link in robot.links if link.name == owner)
-        numbers: dict[str, tuple[float, ...]] = {
-            "mass": (body.mass,),
-            "com": body.com,
-            "inertia": tensor_entries(body.inertia),
-        }
-        return numbers[field]
+        payload = robot.payload or Payload(0.0)
+        body = payload if owner == "payload" else next(link for link in robot.links if link.name == owner)
+        return {"mass": (body.mass,), "com": body.com, "inertia": tensor_entries(body.inertia)}[field]
     return (getattr(next(row for row in robot.rows if row.name == owner), field),)
 
 
@@ -86,77 +81,67 @@ def _check_names(robot: Description, vary: Sequence[str]) -> None:
             raise InputError(f"vary names {name!r} twice; expected each parameter once")
         owner, _, field = name.rpartition(".")
         if owner and (links if field in BODY_PARAMETERS else joints).count(owner) > 1:
-            what = (
-                "a link is called so, and what the robot holds too" if owner == "payload" else "several are called so"
-            )
-            raise InputError(f"vary = {name!r}: {what}; expected a unique name; rename the link or joint first")
+            what = "the payload and a link have" if owner == "payload" else "several links or joints have"
+            raise InputError(f"vary = {name!r}: {what} this name; rename the link or joint first")
 
 
 def _check_lengths(robot: Description, vary: Sequence[str]) -> None:
     """Raise an InputError for a length that would open a loop."""
-    asked = {name for name in vary if name.rpartition(".")[2] in LENGTH_PARAMETERS}
-    if not asked or not robot.followers:
+    lengths = {name for name in vary if name.rpartition(".")[2] in LENGTH_PARAMETERS}
+    if not lengths or not robot.followers:
         return
     for name, why in (*_coupled(robot), *_out_of_plane(robot)):
-        if name in asked:
-            raise InputError(
-                f"vary = {name!r}: {why}; expected a length that no loop needs, or a robot for each length"
-            )
+        if name in lengths:
+            raise InputError(f"vary = {name!r}: {why}; expected a length outside of loops, or a robot for each length")
 
 
 def _coupled(robot: Description) -> Iterator[tuple[str, str]]:
     """Yield the lengths of joints that move in proportion, with factors 1 or -1, as in a parallelogram."""
     rows = [row for row in robot.followers if row.mimic and not row.kind]
-    once = [(row.name, dict(row.mimic.leaders)) for row in rows if row.mimic and not row.mimic.curve]
-    once = [(name, by) for name, by in once if by and all(abs(factor) == 1 for factor in by.values())]
-    for (one, by), (two, other) in combinations(once, 2):
+    factors = [(row.name, dict(row.mimic.leaders)) for row in rows if row.mimic and not row.mimic.curve]
+    unit_factors = [(name, by) for name, by in factors if by and all(abs(factor) == 1 for factor in by.values())]
+    for (one, by), (two, other) in combinations(unit_factors, 2):
         if set(by) & set(other):
-            why = (
-                f"{one} and {two} follow {', '.join({**by, **other})} as in a parallelogram, whose lengths cannot vary"
-            )
+            leaders = ", ".join({**by, **other})
+            why = f"{one} and {two} follow {leaders} as in a parallelogram, whose lengths cannot vary"
             yield from ((f"{name}.{field}", why) for name in (one, two, *by, *other) for field in LENGTH_PARAMETERS)
 
 
 def _out_of_plane(robot: Description) -> Iterator[tuple[str, str]]:
-    """Yield the lengths across the plane of a planar loop; they do not depend on the position."""
+    """Yield the lengths normal to the plane of a planar loop; they do not depend on the position."""
     mechanism = robot.mechanism()
     for loop, model in zip(mechanism.loops, robot.loops, strict=True):
         if not loop.dependent:
             continue
         why = f"it leads out of the plane of loop {model.name!r}, whose joints depend, and cannot vary"
         axes: dict[int, tuple[Matrix, Vector]] = {}
-        for way in mechanism.joints_between(loop.links):
+        for path in mechanism.joints_between(loop.links):
             before = IDENTITY
-            for i, frame in zip(way, frames_along(mechanism, way, dict.fromkeys(way, 0)), strict=True):
+            for i, frame in zip(path, frames_along(mechanism, path, dict.fromkeys(path, 0)), strict=True):
                 axes[i] = before, frame.rotation.T.z
                 before = frame.rotation
         normal = next(z for i, (_, z) in axes.items() if not mechanism.joints[i].prismatic)
         for i, (before, last) in axes.items():
             x, y, z = before.T
             joint = mechanism.joints[i]
-            ways = {"a": x * joint.cg + y * joint.sg, "y": y * joint.cg - x * joint.sg, "z": z, "d": last}
-            for field, direction in ways.items():
+            directions = {"a": x * joint.cg + y * joint.sg, "y": y * joint.cg - x * joint.sg, "z": z, "d": last}
+            for field, direction in directions.items():
                 if abs(float(direction.dot(normal))) > IN_PLANE_TOLERANCE:
                     yield f"{robot.rows[i].name}.{field}", why
 
 
 def mechanism_with(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechanism:
-    """Return the mechanism with the given scalars in place of the robot's numbers."""
+    """Return the mechanism with these scalars in place of the robot's numbers."""
     plain = replace(robot, payload=None).mechanism()
     joints = tuple(_joint(joint, model.name, values) for joint, model in zip(plain.joints, robot.rows, strict=True))
     links: list[AnyLink] = list(plain.links)
     for i, model in zip(plain.solid, robot.links, strict=True):
         links[i] = _link(plain.bodies[i], model.name, values)
     if robot.payload is not None or any(name.startswith("payload.") for name in values):
-        hand = pose_of(robot.tool_frame.pose)
-        numbers = payload_on_link(
-            robot.payload or Payload(0.0), hand, float, lambda body: _link(body, "payload", values)
-        )
-        place = plain.solid[robot.tool_frame.link]
-        last = links[place]
-        links[place] = MomentLink(
-            last.mass + numbers.mass, last.moment + numbers.moment, last.origin_inertia + numbers.origin_inertia
-        )
+        tool, i = pose_of(robot.tool_frame.pose), plain.solid[robot.tool_frame.link]
+        payload = robot.payload or Payload(0.0)
+        a, b = links[i], payload_on_link(payload, tool, float, lambda body: _link(body, "payload", values))
+        links[i] = MomentLink(a.mass + b.mass, a.moment + b.moment, a.origin_inertia + b.origin_inertia)
     if TIP_BODY in values:
         mass, *rest = values[TIP_BODY]
         links[plain.solid[robot.tool_frame.link]] = MomentLink(mass, Vector(*rest[:3]), Symmetric(*rest[3:]))

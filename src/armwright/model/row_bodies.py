@@ -35,7 +35,7 @@ def link_of(
 ) -> LinkModel:
     """Return the body and shapes of one row, in the canonical frame of its link.
 
-    `frame` is (alpha, a) from there to the frame of the data, and `children` are the joints on the link.
+    `frame` is (alpha, a) from that frame to the frame of the data, and `children` are the joints on the link.
     """
     parts = [_in_link_frame(point, frame) for point in _point_masses(row)]
     if "slender" in row.data:
@@ -48,8 +48,8 @@ def link_of(
         parts.insert(0, _in_link_frame(Link(mass, com, symmetric(row.tensor("inertia"))), frame))
     body = composite(parts)
     visuals = _visuals(row, frame, places) if "visuals" in row.data else ()
-    made = LinkModel(row.text("name", name), float(body.mass), triple(body.com), tensor(body.inertia), visuals)
-    return _compensated(row, made, frame)
+    link = LinkModel(row.text("name", name), float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+    return _compensated(row, link, frame)
 
 
 def _compensated(row: Reader, link: LinkModel, frame: tuple[float, float]) -> LinkModel:
@@ -70,18 +70,18 @@ def base_link(base: Reader, places: MeshFolders | None) -> LinkModel:
 
 def _visuals(row: Reader, frame: tuple[float, float], places: MeshFolders | None) -> tuple[Visual, ...]:
     """Return the shapes on the link of one row, in its canonical frame."""
-    from armwright.model import visual  # noqa: PLC0415  (few tables have some)
+    from armwright.model import visual  # noqa: PLC0415  (few tables have shapes)
 
-    found = visual.read_visuals(row, places)
-    return found if frame == (0.0, 0.0) else tuple(one.moved(x_transform(*frame)) for one in found)
+    visuals = visual.read_visuals(row, places)
+    return visuals if frame == (0.0, 0.0) else tuple(one.moved(x_transform(*frame)) for one in visuals)
 
 
 def _in_link_frame(body: Link, frame: tuple[float, float]) -> Link:
-    """Return a body of a frame at Rot(x, alpha) Trans(x, a) in the canonical frame."""
+    """Return a body, described in a frame at Rot(x, alpha) Trans(x, a), in the canonical frame."""
     c, s = cos_sin(frame[0])
     com = body.com
-    turned = Vector(com.x + frame[1], c * com.y - s * com.z, s * com.y + c * com.z)
-    return Link(body.mass, turned, body.inertia.rotate_x(c, s))
+    moved = Vector(com.x + frame[1], c * com.y - s * com.z, s * com.y + c * com.z)
+    return Link(body.mass, moved, body.inertia.rotate_x(c, s))
 
 
 def _point_masses(row: Reader) -> list[Link]:
@@ -94,9 +94,8 @@ def _point_masses(row: Reader) -> list[Link]:
     for point in points:
         entry = Reader(point, lambda _key: row.where("point_masses"))
         entry.check_keys(("mass", "at"))
-        bodies.append(
-            Link(entry.at_least_zero("mass", "kilograms"), Vector(*entry.triple("at")), Symmetric(0, 0, 0, 0, 0, 0))
-        )
+        mass = entry.at_least_zero("mass", "kilograms")
+        bodies.append(Link(mass, Vector(*entry.triple("at")), Symmetric(0, 0, 0, 0, 0, 0)))
     return bodies
 
 
@@ -108,7 +107,7 @@ def _rod(row: Reader, frame: tuple[float, float], children: Sequence[JointModel]
 
 
 def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
-    """Return the link of Mohan and Saha: rods along z_i and x over b_i and a_i, a payload at the end, a hub inertia.
+    """Return the link of Mohan and Saha: rods of lengths b_i along z_i and a_i along x, a payload and a hub inertia.
 
     On a prismatic joint b_i varies; the rod along z has a fixed `length`.
     """
@@ -128,26 +127,23 @@ def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
     total = high - low + abs(rod)
     if ("mass" in data) == ("rho" in data):
         entry.fail("rho", "slender needs either rho (the mass per length) or mass (of both rods)")
-    given = entry.at_least_zero("mass", "kilograms") if "mass" in data else entry.at_least_zero("rho", "kg/m")
-    if given and not total:
+    mass_or_density = entry.at_least_zero("mass", "kilograms") if "mass" in data else entry.at_least_zero("rho", "kg/m")
+    if mass_or_density and not total:
         entry.fail("rho", "the rods have no length and so no mass; give mass, com and inertia instead")
-    rho = given if "rho" in data else given / total if total else 0.0
+    rho = mass_or_density if "rho" in data else mass_or_density / total if total else 0.0
     payload = entry.at_least_zero("payload", "kilograms", default=0.0)
     along_z, along_x = rho * (high - low), rho * abs(rod)
-    third = (high - low) ** 2 * along_z / 12
-    across = rod**2 * along_x / 12
-    return composite(
-        [
-            Link(along_z, Vector(0.0, 0.0, (low + high) / 2), Symmetric(third, third, 0, 0, 0, 0)),
-            Link(along_x, Vector(rod / 2, 0.0, 0.0), Symmetric(0, across, across, 0, 0, 0)),
-            Link(payload, Vector(rod, 0.0, 0.0), Symmetric(0, 0, 0, 0, 0, 0)),
-            Link(0.0, ZERO, symmetric(_hub(entry))),
-        ]
-    )
+    about_x, about_z = (high - low) ** 2 * along_z / 12, rod**2 * along_x / 12
+    return composite([
+        Link(along_z, Vector(0.0, 0.0, (low + high) / 2), Symmetric(about_x, about_x, 0, 0, 0, 0)),
+        Link(along_x, Vector(rod / 2, 0.0, 0.0), Symmetric(0, about_z, about_z, 0, 0, 0)),
+        Link(payload, Vector(rod, 0.0, 0.0), Symmetric(0, 0, 0, 0, 0, 0)),
+        Link(0.0, ZERO, symmetric(_hub(entry))),
+    ])  # fmt: skip
 
 
 def _hub(entry: Reader) -> Any:
-    """The hub inertia: a number (about the joint axis), or a tensor."""
+    """Return the hub inertia: a number (about the joint axis), or a tensor."""
     value = entry.data.get("hub", 0.0)
     if isinstance(value, Real):
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, entry.number("hub", default=0.0))

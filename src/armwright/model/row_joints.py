@@ -15,22 +15,13 @@ from armwright.model.row_bodies import BODY_KEYS
 from armwright.model.table_reader import Reader
 
 SPRING_KEYS = ("spring_stiffness", "spring_rest", "spring_curve")
-DRIVE_KEYS = (
-    "limits",
-    "max_velocity",
-    "max_torque",
-    "viscous",
-    "coulomb",
-    "smooth",
-    "rotor_inertia",
-    "gear",
-    *SPRING_KEYS,
-)
+DRIVE_KEYS = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "smooth", "rotor_inertia", "gear",
+              *SPRING_KEYS)  # fmt: skip
 BALL_DRIVE_KEYS = tuple(key for key in DRIVE_KEYS if key not in ("limits", "spring_curve"))
 """Keys of the freedoms of ball, free and planar joints: without limits and without a curve of the spring."""
 MIMIC_KEYS = ("joint", "factor", "offset", "curve")
 MODIFIED_KEYS = ("parent", "gamma", "y", "z", "pitch", "freedoms", "z_axis")
-"""Keys of the modified convention only: trees, general placements, and joints of several freedoms."""
+"""Keys of the modified convention only: trees, general placements, and joints with several freedoms."""
 ROW_KEYS = ("name", "joint", "parent", "type", "gamma", "alpha", "a", "y", "z", "d", "b", "theta", "pitch",
             *BODY_KEYS, *DRIVE_KEYS, "mimic", "freedoms", "z_axis", "visuals")  # fmt: skip
 
@@ -42,14 +33,12 @@ OPTIONAL_KEYS = {
     "universal": ("theta",),
     **dict.fromkeys(FREEDOMS_OF_KIND, ("alpha", "a", "theta", "d")),
 }
-"""Keys of a placement that default to zero, by joint type: those that the joint varies."""
+"""Keys of a placement that default to zero, by joint type, since the joint varies them."""
 
 
 @dataclass(frozen=True)
 class RowJoint:
-    """A joint in its convention, and its freedoms; `z_axis` names the axis of a universal joint that
-    is z of its data.
-    """
+    """A joint in its convention, and its freedoms; `z_axis` is the axis of a universal joint that is z of its data."""
 
     written: JointModel
     freedoms: tuple[JointModel, ...]
@@ -76,14 +65,12 @@ def read_joint(row: Reader, i: int, convention: str) -> RowJoint:
     )
     if kind in SINGLE_TYPES:
         if "freedoms" in row.data:
-            row.fail(
-                "freedoms", f"a {kind} joint has one freedom: write {', '.join(DRIVE_KEYS[:2])}, ... in the row itself"
-            )
+            keys = ", ".join(DRIVE_KEYS[:2])
+            row.fail("freedoms", f"a {kind} joint has one freedom: write {keys}, ... in the row itself")
         joint = _with_drive(row, placed)
         return RowJoint(joint, (joint,))
-    return RowJoint(
-        replace(placed, kind=kind), _freedoms(row, kind, placed), _z_axis(row) if kind == "universal" else ""
-    )
+    z_axis = _z_axis(row) if kind == "universal" else ""
+    return RowJoint(replace(placed, kind=kind), _freedoms(row, kind, placed), z_axis)
 
 
 def _z_axis(row: Reader) -> str:
@@ -100,7 +87,7 @@ def _check_keys(row: Reader, convention: str, shift: str) -> None:
     if convention != "modified":
         known = [key for key in known if key not in MODIFIED_KEYS]
         if set(MODIFIED_KEYS) & set(row.data):
-            hint += "trees, general placements and joints of several freedoms are written in the modified convention; "
+            hint += "trees, general placements and joints with several freedoms need the modified convention; "
     row.check_keys(known, hint)
 
 
@@ -109,9 +96,8 @@ def _kind(row: Reader, convention: str) -> str:
     if not isinstance(kind, str) or kind not in (*SINGLE_TYPES, *COMPOUND_TYPES):
         row.fail("type", f"unknown joint type {kind!r}; expected one of {', '.join((*SINGLE_TYPES, *COMPOUND_TYPES))}")
     if kind in COMPOUND_TYPES and convention != "modified":
-        row.fail(
-            "type", f"a {kind} joint is written in the modified convention; {convention} has {', '.join(SINGLE_TYPES)}"
-        )
+        types = ", ".join(SINGLE_TYPES)
+        row.fail("type", f"a {kind} joint is written in the modified convention; {convention} has {types}")
     if "pitch" in row.data and kind != "helical":
         row.fail("pitch", f"pitch is for helical joints; this one is {kind}")
     if "z_axis" in row.data and kind != "universal":
@@ -120,39 +106,37 @@ def _kind(row: Reader, convention: str) -> str:
 
 
 def _freedoms(row: Reader, kind: str, placed: JointModel) -> tuple[JointModel, ...]:
-    """Return the freedoms of a joint of several; a helical joint has one independent freedom with the drive."""
+    """Return the freedoms of a joint with several; a helical joint has one independent freedom with the drive."""
     if kind == "helical":
         pitch = row.number("pitch") if "pitch" in row.data else 0.0
         if not pitch:
             row.fail("pitch", "a helical joint needs its pitch, metres per radian and not zero")
-        made = freedoms_of(kind, _with_drive(row, placed), pitch)
+        freedoms = freedoms_of(kind, _with_drive(row, placed), pitch)
     else:
-        if given := [key for key in (*DRIVE_KEYS, "mimic") if key in row.data]:
-            what = (
-                "has none" if kind in FREEDOMS_OF_KIND and given[0] not in BALL_DRIVE_KEYS else "has several freedoms"
-            )
-            row.fail(given[0], f"{given[0]}: a {kind} joint {what}; {_ALTERNATIVE}")
-        made = freedoms_of(kind, placed)
-    entries = row.data.get("freedoms", [{}] * len(made))
+        if key := next((key for key in (*DRIVE_KEYS, "mimic") if key in row.data), None):
+            none = kind in FREEDOMS_OF_KIND and key not in BALL_DRIVE_KEYS
+            row.fail(key, f"{key}: a {kind} joint has {'none' if none else 'several freedoms'}; {_ALTERNATIVE}")
+        freedoms = freedoms_of(kind, placed)
+    entries = row.data.get("freedoms", [{}] * len(freedoms))
     if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
         row.fail("freedoms", f"freedoms = {entries!r} is not a list of tables, such as [{{viscous = 0.1}}, {{}}]")
-    if len(entries) != len(made):
-        row.fail("freedoms", f"freedoms has {len(entries)} entries; a {kind} joint has {len(made)} freedoms")
-    return tuple(_freedom(row, entry, one) for entry, one in zip(entries, made, strict=True))
+    if len(entries) != len(freedoms):
+        row.fail("freedoms", f"freedoms has {len(entries)} entries; a {kind} joint has {len(freedoms)} freedoms")
+    return tuple(_freedom(row, entry, one) for entry, one in zip(entries, freedoms, strict=True))
 
 
 _ALTERNATIVE = "expected freedoms = [{...}, {...}], a table for each"
 
 
-def _freedom(row: Reader, data: Mapping[str, Any], made: JointModel) -> JointModel:
+def _freedom(row: Reader, data: Mapping[str, Any], joint: JointModel) -> JointModel:
     """Return one freedom of several, with its data."""
     entry = Reader(data, lambda _key: row.where("freedoms"))
-    if made.kind in FREEDOMS_OF_KIND:
-        hint = f"a {made.kind} joint has no limits, and its spring no curve; "
+    if joint.kind in FREEDOMS_OF_KIND:
+        hint = f"a {joint.kind} joint has no limits, and its spring no curve; "
         entry.check_keys(("joint", *BALL_DRIVE_KEYS), hint if set(data) & {*DRIVE_KEYS, "mimic"} else "")
     else:
         entry.check_keys(("joint", *DRIVE_KEYS, "mimic"))
-    return replace(_with_drive(entry, made), name=entry.text("joint", made.name))
+    return replace(_with_drive(entry, joint), name=entry.text("joint", joint.name))
 
 
 def _with_drive(row: Reader, joint: JointModel) -> JointModel:
@@ -182,15 +166,15 @@ def _optional_limit(row: Reader, key: str, unit: str, otherwise: float | None) -
 
 
 MAX_CURVE_POWERS = 16
-"""The number of powers beyond the first in a curve by which a joint follows another."""
+"""The largest number of powers beyond the first in the curve of a follower."""
 
 
-def _factors(row: Reader, key: str, most: int) -> tuple[float, ...]:
+def _factors(row: Reader, key: str, max_count: int) -> tuple[float, ...]:
     """Return the factors of x^2, x^3 and so on of a polynomial."""
-    given = row.data[key]
-    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > most:
-        row.fail(key, f"{key} = {given!r}; expected {most} numbers at most, the factors of x^2, x^3, ...")
-    return tuple(Reader({key: factor}, row.where).number(key) for factor in given)
+    factors = row.data[key]
+    if isinstance(factors, str) or not isinstance(factors, Sequence) or len(factors) > max_count:
+        row.fail(key, f"{key} = {factors!r}; expected {max_count} numbers at most, the factors of x^2, x^3, ...")
+    return tuple(Reader({key: factor}, row.where).number(key) for factor in factors)
 
 
 def _mimic(row: Reader, joint: JointModel) -> Mimic:
@@ -226,17 +210,12 @@ def joint_row(freedoms: Sequence[JointModel]) -> dict[str, Any]:
         row["pitch"] = mimic.factor / (first.mimic.factor if first.mimic else 1.0)
         row |= _drive(first, JointModel)
         bare = replace(first, kind="", freedom=0)
-    made = freedoms_of(kind, bare, row.get("pitch", 0.0))
-    if any(
-        getattr(one, key) != getattr(two, key)
-        for one, two in zip(freedoms, made, strict=True)
-        for key in PLACEMENT_KEYS
-    ):
-        raise ModelError(f"the freedoms of the {kind} joint {row['joint']!r} are placed as no {kind} joint's are")
-    entries = [
-        ({"joint": one.name} if one.name != other.name else {}) | _drive(one, other)
-        for one, other in zip(freedoms, made, strict=True)
-    ]
+    default_freedoms = freedoms_of(kind, bare, row.get("pitch", 0.0))
+    pairs = list(zip(freedoms, default_freedoms, strict=True))
+    if any(getattr(one, key) != getattr(two, key) for one, two in pairs for key in PLACEMENT_KEYS):
+        text = f"the freedoms of the {kind} joint {row['joint']!r} do not have the placements of a {kind} joint"
+        raise ModelError(text)
+    entries = [({"joint": one.name} if one.name != other.name else {}) | _drive(one, other) for one, other in pairs]
     axis = {"z_axis": "second"} if kind == "universal" else {}  # canonical frames have z on the axis of their joint
     return row | ({"freedoms": entries} if any(entries) else {}) | axis
 
@@ -244,8 +223,8 @@ def joint_row(freedoms: Sequence[JointModel]) -> dict[str, Any]:
 def _drive(joint: JointModel, default: Any) -> dict[str, Any]:
     """Return the limits and drive of a joint that differ from the defaults."""
     keys = BALL_DRIVE_KEYS if joint.kind in FREEDOMS_OF_KIND else DRIVE_KEYS
-    found = {key: value for key in keys if (value := getattr(joint, key)) != getattr(default, key)}
+    settings = {key: value for key in keys if (value := getattr(joint, key)) != getattr(default, key)}
     in_loop = joint.mimic is not None and bool(joint.mimic.loop or joint.mimic.others)  # written as [[loop]]
     if joint.mimic and not in_loop and (not default.mimic or replace(joint.mimic, place=0) != default.mimic):
-        found["mimic"] = {key: value for key in MIMIC_KEYS if (value := getattr(joint.mimic, key)) or key != "curve"}
-    return found
+        settings["mimic"] = {key: value for key in MIMIC_KEYS if (value := getattr(joint.mimic, key)) or key != "curve"}
+    return settings

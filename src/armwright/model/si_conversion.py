@@ -71,7 +71,7 @@ ROBOT_QUANTITIES: Quantities = {
     "rated_payload": MASS,
     "visuals": VISUAL_QUANTITIES,
 }
-"""Quantities of a robot outside of its tables."""
+"""Quantities of the top-level keys of a robot."""
 
 
 def drive_quantities(turns: bool) -> Quantities:
@@ -88,60 +88,55 @@ def drive_quantities(turns: bool) -> Quantities:
 
 
 def robot_in_si(data: Mapping[str, Any], where: Where, robot: str) -> dict[str, Any]:
-    """Return the keys of a robot in SI; `where` and `robot` name places for messages. Malformed values
-    are unchanged.
-    """
+    """Return the keys of a robot in SI, malformed values unchanged; `where` and `robot` name places for messages."""
     units = _units(data.get("units"), where, robot)
 
-    def place(table: str, index: int, called: str) -> Callable[[str | None], str]:
-        return lambda key: where(table, index, key) + called
+    def place(table: str, index: int, name: str) -> Callable[[str | None], str]:
+        return lambda key: where(table, index, key) + name
 
-    def each(table: str, change: Callable[[Any, Callable[[str | None], str]], Any]) -> list[Any]:
+    def converted(table: str, change: Callable[[Any, Callable[[str | None], str]], Any]) -> list[Any]:
         named = [(one, place(table, i, f"{table} {i + 1}{_name(one)}")) for i, one in enumerate(data[table])]
         return [change(one, at) if isinstance(one, Mapping) else one for one, at in named]
 
-    found = table_in_si(data, ROBOT_QUANTITIES, units, place("", 0, robot))
+    result = table_in_si(data, ROBOT_QUANTITIES, units, place("", 0, robot))
     for key in ("payload", "base_link"):
         if isinstance(data.get(key), Mapping):
             kinds = BODY_QUANTITIES if key == "payload" else ROW_QUANTITIES
-            found[key] = table_in_si(data[key], kinds, units, place(key, 0, key))
+            result[key] = table_in_si(data[key], kinds, units, place(key, 0, key))
     if _is_list(data.get("frame")):
-        found["frame"] = each("frame", lambda frame, at: table_in_si(frame, {"pose": POSE_KEY}, units, at))
+        result["frame"] = converted("frame", lambda frame, at: table_in_si(frame, {"pose": POSE_KEY}, units, at))
     if _is_list(data.get("link")):
-        found["link"] = each("link", lambda row, at: row_in_si(row, units, at))
+        result["link"] = converted("link", lambda row, at: row_in_si(row, units, at))
     if _is_list(data.get("loop")):
-        turning = _revolute(data.get("link"))
-        found["loop"] = each("loop", lambda loop, at: _loop_in_si(loop, turning, units, at))
-    return found
+        revolute = _revolute(data.get("link"))
+        result["loop"] = converted("loop", lambda loop, at: _loop_in_si(loop, revolute, units, at))
+    return result
 
 
-def _units(given: Any, where: Where, robot: str) -> Units:
+def _units(data: Any, where: Where, robot: str) -> Units:
     try:
-        return units_of(given)
+        return units_of(data)
     except WrongUnit as error:
-        place = where("units", 0, None) if isinstance(given, Mapping) else where("", 0, "units")
+        place = where("units", 0, None) if isinstance(data, Mapping) else where("", 0, "units")
         raise ModelError(f"{place}{robot}: {error}") from None
 
 
 def row_in_si(row: Mapping[str, Any], units: Units, where: Callable[[str | None], str]) -> dict[str, Any]:
     """Return a row of a table in SI, with the freedoms of its joint."""
-    found = table_in_si(row, {**ROW_QUANTITIES, **drive_quantities(row.get("type") != "prismatic")}, units, where)
+    result = table_in_si(row, {**ROW_QUANTITIES, **drive_quantities(row.get("type") != "prismatic")}, units, where)
     entries = row.get("freedoms")
     turns = [freedom.type == "revolute" for freedom in _freedoms(row)]
     if _is_list(entries) and len(entries) == len(turns):
-        found["freedoms"] = [
-            table_in_si(
-                entry, {**drive_quantities(turn), "rotor_inertia": INERTIA}, units, lambda _key: where("freedoms")
-            )
-            if isinstance(entry, Mapping)
-            else entry
-            for entry, turn in zip(entries, turns, strict=True)
+        kinds = [{**drive_quantities(turn), "rotor_inertia": INERTIA} for turn in turns]
+        result["freedoms"] = [
+            table_in_si(entry, kind, units, lambda _key: where("freedoms")) if isinstance(entry, Mapping) else entry
+            for entry, kind in zip(entries, kinds, strict=True)
         ]
-    return found
+    return result
 
 
 def _freedoms(row: Mapping[str, Any]) -> Sequence[JointModel]:
-    """Return the freedoms of the joint of a row, with names and types alone."""
+    """Return the freedoms of the joint of a row, with only their names and types."""
     kind, name = row.get("type"), row.get("joint")
     if not isinstance(kind, str) or kind not in ("revolute", "prismatic", *COMPOUND_TYPES):
         return ()
@@ -149,13 +144,13 @@ def _freedoms(row: Mapping[str, Any]) -> Sequence[JointModel]:
 
 
 def _revolute(rows: Any) -> dict[str, bool]:
-    """Return for each joint of a table, by its name in loops, whether it is revolute."""
-    found: dict[str, bool] = {}
+    """Return for each joint of a table, by name, whether it is revolute."""
+    revolute: dict[str, bool] = {}
     for i, row in enumerate(rows if _is_list(rows) else ()):
         if isinstance(row, Mapping):
             named = {"joint": f"joint{i + 1}", **row}
-            found |= {freedom.name: freedom.type == "revolute" for freedom in _freedoms(named)}
-    return found
+            revolute |= {freedom.name: freedom.type == "revolute" for freedom in _freedoms(named)}
+    return revolute
 
 
 def _loop_in_si(
@@ -164,43 +159,40 @@ def _loop_in_si(
     """Return the points, transforms and reference of a loop in SI."""
     positions = {name: drive_quantities(turns)["limits"] for name, turns in turning.items()}
     known: Quantities = {"reference": positions, "offset": positions.get(str(loop.get("joint")), ANGLE)}
-    found = table_in_si(loop, known, units, where)
+    result = table_in_si(loop, known, units, where)
     if _is_list(places := loop.get("at")):
-        points = [{"at": place} for place in places]
-        poses = [_is_list(place) and len(place) != 3 for place in places]
-        found["at"] = [
-            place
-            if isinstance(place, str)
-            else table_in_si(point, {"at": POSE_KEY if pose else LENGTH}, units, where)["at"]
-            for place, point, pose in zip(places, points, poses, strict=True)
+        kinds = [POSE_KEY if _is_list(place) and len(place) != 3 else LENGTH for place in places]
+        result["at"] = [
+            place if isinstance(place, str) else table_in_si({"at": place}, {"at": kind}, units, where)["at"]
+            for place, kind in zip(places, kinds, strict=True)
         ]
-    return found
+    return result
 
 
 def table_in_si(
     data: Mapping[str, Any], kinds: Quantities, units: Units, where: Callable[[str | None], str]
 ) -> dict[str, Any]:
-    """Return a table with the numbers of these quantities in SI."""
-    found = dict(data)
+    """Return a table with the numbers of its quantities in SI."""
+    result = dict(data)
     for key, kind in kinds.items():
         if key in data and kind is not None:
             try:
-                found[key] = _changed(data[key], kind, units)
+                result[key] = _in_si(data[key], kind, units)
             except WrongUnit as error:
                 raise ModelError(f"{where(key)}: {key}: {error}") from None
-    return found
+    return result
 
 
-def _changed(value: Any, kind: Any, units: Units) -> Any:
+def _in_si(value: Any, kind: Any, units: Units) -> Any:
     if isinstance(kind, Quantity):
         return units.in_si(value, kind)
     if isinstance(value, Mapping) and isinstance(kind, Mapping):
-        return {key: _changed(one, kind[key], units) if kind.get(key) else one for key, one in value.items()}
+        return {key: _in_si(one, kind[key], units) if kind.get(key) else one for key, one in value.items()}
     if not isinstance(value, (list, tuple, np.ndarray)):
         return value
     if kind == POSE_KEY:
         return _pose(value, units)
-    return [_changed(one, kind, units) if isinstance(one, Mapping) else one for one in value]  # a list of tables
+    return [_in_si(one, kind, units) if isinstance(one, Mapping) else one for one in value]  # a list of tables
 
 
 def _pose(value: Any, units: Units) -> Any:

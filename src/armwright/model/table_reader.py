@@ -1,4 +1,4 @@
-"""Reading numbers, vectors and tensors of a table, with errors that name the place and the fault."""
+"""A reader of numbers, vectors and tensors in a table, with errors that name the place and the fault."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PI = re.compile(r"^\s*([+-]?)\s*(?:(\d+(?:\.\d*)?)\s*\*?\s*)?pi(?:\s*/\s*(\d+(?
 
 
 class Reader:
-    """One mapping (a DH row, a TOML table) being read. `where(key)` names the place of a key for messages."""
+    """A reader of one mapping, a DH row or TOML table; `where(key)` names the place of a key for messages."""
 
     def __init__(self, data: Mapping[str, Any], where: Callable[[str | None], str]) -> None:
         self.data, self.where = data, where
@@ -144,7 +144,7 @@ class Reader:
 
     def _real(self, key: str, value: Any) -> float:
         if masked(value):
-            self.fail(key, f"{key} is masked; give the number it stands for, or leave it out")
+            self.fail(key, f"{key} is masked; give its number, or omit it")
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value.item()
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
@@ -175,8 +175,8 @@ def _numbers(value: Any, fail: Callable[[], NoReturn]) -> np.ndarray[Any, np.dty
     """Return an array of real numbers; texts, truth values and complex numbers fail."""
     try:
         array = np.asarray(value)
-        each = array.flat if isinstance(value, np.ndarray) else np.asarray(value, dtype=object).flat
-        if array.dtype.kind not in "iuf" or masked(value) or any(isinstance(x, (bool, np.bool_)) for x in each):
+        entries = array.flat if isinstance(value, np.ndarray) else np.asarray(value, dtype=object).flat
+        if array.dtype.kind not in "iuf" or masked(value) or any(isinstance(x, (bool, np.bool_)) for x in entries):
             fail()
         return array.astype(float)
     except (TypeError, ValueError, OverflowError):

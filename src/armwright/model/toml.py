@@ -32,12 +32,12 @@ PAYLOAD_KEYS = ("mass", "com", "inertia")
 FRAME_KEYS = ("name", "link", "pose")
 
 MAX_TABLE_ROWS = 10_000
-"""The number of rows of a table, as that of the joints of a tree."""
+"""The largest number of rows of a table, equal to that of the joints of a tree."""
 
 
 @dataclass(frozen=True)
 class RobotFields:
-    """The contents of a TOML file, ready for a `Description`."""
+    """The contents of a TOML file, as fields of a `Description`."""
 
     name: str
     table: DHTable
@@ -67,9 +67,8 @@ def read(
     try:
         text = contents(path, MAX_TOML_BYTES).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
-        raise ModelError(
-            f"{path} does not exist; expected a robot file, or the name of a packaged robot (armwright.robots())"
-        ) from None
+        text = "does not exist; expected a robot file, or the name of a packaged robot (armwright.robots())"
+        raise ModelError(f"{path} {text}") from None
     except IsADirectoryError:
         raise ModelError(f"{path} is a folder; expected a robot file that ends in .toml") from None
     except UnicodeDecodeError as error:
@@ -105,8 +104,8 @@ def parse(
     if not rows and "base_link" not in data:
         if "robot" in data:
             raise ModelError(
-                f"{file} is a scenario or a study, not a robot: it has one, robot = {data['robot']!r}, which is asked "
-                "for here; armwright simulate and sweep run such a file"
+                f"{file} is a scenario or a study, not a robot; its robot is {data['robot']!r}; armwright simulate and "
+                "sweep run such a file"
             )
         raise ModelError(f"{file}: the robot is empty; expected one [[link]] table per joint")
     check_row_count(rows, file)
@@ -135,14 +134,14 @@ def fields(
     base = _base_link(top, floats, lambda key: where("base_link", 0, key) + "base_link")
     table = read_table(rows, convention, lambda i, key: where("link", i, key), places, base, floats)
     tip = _tip(top, table)
+    end = IDENTITY_TRANSFORM if tip is None else table.ends[tip]
+    rated = top.at_least_zero("rated_payload", "kilograms") if "rated_payload" in top.data else None
     return RobotFields(
         name=top.text("name", "robot"),
         table=table,
         gravity=top.triple("gravity", EARTH_GRAVITY),
         base=top.transform("base", IDENTITY_TRANSFORM),
-        flange=compose(
-            IDENTITY_TRANSFORM if tip is None else table.ends[tip], top.transform("flange", IDENTITY_TRANSFORM)
-        ),
+        flange=compose(end, top.transform("flange", IDENTITY_TRANSFORM)),
         tool=top.transform("tool", IDENTITY_TRANSFORM),
         payload=_payload(top, lambda key: where("payload", 0, key) + "payload"),
         source=top.text("source", ""),
@@ -153,13 +152,8 @@ def fields(
         frames=_frames(top, table, where),
         loops=_loops(top, where),
         actuators=_actuators(top, where),
-        rated_payload=_rated(top),
+        rated_payload=rated,
     )
-
-
-def _rated(top: Reader) -> float | None:
-    """Return the payload rated by the manufacturer, kg, or None."""
-    return top.at_least_zero("rated_payload", "kilograms") if "rated_payload" in top.data else None
 
 
 def _actuators(
@@ -178,9 +172,8 @@ def _base_link(top: Reader, floats: bool, where: Callable[[str | None], str]) ->
     if data is None and not floats:
         return None
     if not isinstance(data, Mapping):
-        given = "there is none (a robot with a free joint floats without this key)"
-        given = given if data is None else f"got {data!r}"
-        top.fail("base_link", f"a base that floats is a body; expected a table base_link with its mass, and {given}")
+        got = "there is none (a robot with a free joint floats without this key)" if data is None else f"got {data!r}"
+        top.fail("base_link", f"a base that floats is a body; expected a table base_link with its mass, and {got}")
     base = Reader(data, where)
     base.check_keys(BASE_KEYS)
     return base
@@ -190,8 +183,8 @@ def _tip(top: Reader, table: DHTable) -> int | None:
     """Return the link that carries the tool: by default the only link that carries no other."""
     if top.data.get("tip") is None:
         tip = only_leaf(table.parents) if table.parents else None
-        if tip is None and (held := [key for key in ("flange", "tool", "payload") if top.data.get(key) is not None]):
-            top.fail(held[0], f'{held[0]} is of the tip, and the robot has several; name the link with tip = "..."')
+        if tip is None and (keys := [key for key in ("flange", "tool", "payload") if top.data.get(key) is not None]):
+            top.fail(keys[0], f'{keys[0]} is at the tip, and the robot has several; name the link with tip = "..."')
         return tip
     tip = table.names.find(top, "tip", top.data["tip"])
     if tip < 0:
@@ -204,33 +197,29 @@ def _frames(top: Reader, table: DHTable, where: Callable[[str, int, str | None],
     entries = top.data.get("frame", ())
     if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
         top.fail("frame", f"frames must be written as [[frame]] tables with {', '.join(FRAME_KEYS)}, one per frame")
-    found = list[Frame]()
+    frames = list[Frame]()
     for i, entry in enumerate(entries):
         frame = Reader(entry, lambda key, i=i: f"{where('frame', i, key)}frame {i + 1}")  # type: ignore[misc]
         frame.check_keys(FRAME_KEYS)
         frame.need("name")
         link = table.names.find(frame, "link", frame.need("link"))
         pose = frame.transform("pose", IDENTITY_TRANSFORM)
-        found.append(Frame(frame.text("name", ""), link, compose(table.ends[link], pose) if link >= 0 else pose))
-    names = [frame.name for frame in found]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        top.fail(
-            "frame", f"several frames are called {twice!r}; a frame is asked for by its name, so give each its own"
-        )
-    return tuple(found)
+        frames.append(Frame(frame.text("name", ""), link, compose(table.ends[link], pose) if link >= 0 else pose))
+    names = [frame.name for frame in frames]
+    if duplicate := next((name for name in names if names.count(name) > 1), None):
+        top.fail("frame", f"several frames are called {duplicate!r}; expected a different name for each")
+    return tuple(frames)
 
 
 def _loops(
     top: Reader, line: Callable[[str, int, str | None], str]
 ) -> tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...]:
-    """Return the [[loop]] tables with functions that name their places; differentials first, since
-    loops may need them.
-    """
+    """Return the [[loop]] tables, differentials first, since loops may need them, and functions that name their places."""
     entries = top.data.get("loop", [])
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         top.fail("loop", "loops must be written as [[loop]] tables, one per loop")
-    found = [(entry, lambda key, i=i: line("loop", i, key) + f"loop {i + 1}") for i, entry in enumerate(entries)]
-    return tuple(sorted(found, key=lambda one: one[0].get("kind") != "differential"))
+    loops = [(entry, lambda key, i=i: line("loop", i, key) + f"loop {i + 1}") for i, entry in enumerate(entries)]
+    return tuple(sorted(loops, key=lambda loop: loop[0].get("kind") != "differential"))
 
 
 def check_row_count(rows: Sequence[object], file: str) -> None:
@@ -248,7 +237,7 @@ def _places(path: Path, packages: Mapping[str, str | Path] | None) -> MeshFolder
 def _base_visuals(top: Reader, places: MeshFolders | None) -> tuple[Visual, ...]:
     if "visuals" not in top.data:
         return ()
-    from armwright.model import visual  # noqa: PLC0415  (few files have some)
+    from armwright.model import visual  # noqa: PLC0415  (few files have shapes)
 
     return visual.read_visuals(top, places)
 

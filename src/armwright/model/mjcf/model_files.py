@@ -19,10 +19,10 @@ from armwright.model.refusal import OutsideFolder
 from armwright.model.xml import MAX_XML_BYTES, MAX_XML_DEPTH, MAX_XML_ELEMENTS, Element, parse
 
 MAX_MODEL_FILES = 500
-"""The number of files of a model."""
+"""The largest number of files of a model."""
 
 MAX_ATTACH_DEPTH = 20
-"""The depth of models that attach each other."""
+"""The largest depth of models that attach each other."""
 
 
 @dataclass
@@ -38,67 +38,68 @@ class Document:
 
     def setting(self, name: str, default: str) -> str:
         """Return a setting of the last <compiler> that has it."""
-        found = (e.attributes[name] for e in reversed(self.root.all("compiler")) if name in e.attributes)
-        return next(found, default)
+        settings = self.root.all("compiler")
+        return next((e.attributes[name] for e in reversed(settings) if name in e.attributes), default)
 
     def mesh_file(self, mesh: Element, places: MeshFolders, what: str = "mesh") -> str:
-        """Return the package name of a mesh, as MuJoCo locates it. Raises `OutsideFolder` if it must not be read."""
+        """Return the package name of a mesh, as MuJoCo locates it, or raise `OutsideFolder`."""
         file, under = mesh.attributes["file"].strip(), self.setting("meshdir", self.setting("assetdir", ""))
         if self.setting("strippath", "false") == "true":
             file = PurePosixPath(file.replace("\\", "/")).name
-        near = candidate_names(mesh, self.root, file)
-        names = [_joined(under, name) for name in near] + ([near[-1]] if mesh.file != self.root.file else [])
+        candidates = candidate_names(mesh, self.root, file)
+        names = [_joined(under, name) for name in candidates]
+        names += [candidates[-1]] if mesh.file != self.root.file else []
         return file_name(places, [_joined(self.folder, name) for name in names], what)
 
     def documents(self) -> Iterator[Document]:
-        """Yield this document and all that it attaches, each once."""
-        found, stack = {id(self): self}, [self]
+        """Yield this document and all attached ones, each once."""
+        documents, stack = {id(self): self}, [self]
         while stack:
             for model in stack.pop().models.values():
-                if id(model) not in found:
-                    found[id(model)] = model
+                if id(model) not in documents:
+                    documents[id(model)] = model
                     stack.append(model)
-        yield from found.values()
+        yield from documents.values()
 
 
 def read_document(root: Element, places: MeshFolders) -> Document:
     """Return the document of a parsed file, with its includes and attached models. `places` limits the files."""
-    return _Reading(places).document(root, "", ())
+    return _FileReader(places).document(root, "", ())
 
 
 def attachment_assets(document: Document, names: Mapping[int, str]) -> list[Element]:
-    """Return an <asset> of the attached models, under these names of files; none without models."""
+    """Return an <asset> of the attached models under these file names; no element without models."""
     file, line = document.root.file, document.root.line
     models = [Element("model", {"name": n, "file": names[id(m)]}, file, line) for n, m in document.models.items()]
     return [Element("asset", {}, file, line, models)] if models else []
 
 
 def candidate_names(element: Element, root: Element, file: str) -> list[str]:
-    """Return a name relative to the document's folder, and to that of the included file."""
+    """Return the name of a file relative to the document's folder, and to that of the included file."""
     folder = os.path.relpath(os.path.dirname(element.file) or ".", os.path.dirname(root.file) or ".")
     return list(dict.fromkeys([file, file if folder == "." else _joined(folder.replace("\\", "/"), file)]))
 
 
 def file_name(places: MeshFolders, names: list[str], what: str) -> str:
-    """Return the package name of the first name that is a file, else that of the first."""
+    """Return the package name of the first existing file, else that of the first name."""
     if len(names) > 1:
         for name in names:
             try:
-                found = places.package_name(name, what)
-                places.exact(found, what)
+                file = places.package_name(name, what)
+                places.exact(file, what)
             except (OutsideFolder, MissingMeshError):
                 continue
-            return found
+            return file
     return places.package_name(names[0], what)
 
 
 def _joined(folder: str, file: str) -> str:
-    alone = not folder or file.startswith(("/", "\\")) or ":" in file
-    return file if alone else f"{folder.rstrip('/')}/{file}"
+    complete = not folder or file.startswith(("/", "\\")) or ":" in file
+    return file if complete else f"{folder.rstrip('/')}/{file}"
 
 
 @dataclass
-class _Reading:
+class _FileReader:
     """The files read so far, and the remaining limits."""
 
     places: MeshFolders
@@ -107,64 +108,64 @@ class _Reading:
     characters: int = 0
     documents: dict[Path, Document] = field(default_factory=dict)
 
-    def document(self, root: Element, folder: str, above: tuple[Path, ...]) -> Document:
-        """Return a document; `above` are the files that attach it."""
+    def document(self, root: Element, folder: str, attaching: tuple[Path, ...]) -> Document:
+        """Return a document; `attaching` are the files that attach it."""
         if root.tag != "mujoco":
             root.fail(f"<{root.tag}> is not an MJCF model; expected <mujoco> as the outermost element")
         self._count(root)
-        found, included = Document(root, folder), set[Path]()
-        root.children = self._expanded(found, root.children, included, 2)
+        document, included = Document(root, folder), set[Path]()
+        root.children = self._expanded(document, root.children, included, 2)
         for asset in root.all("asset"):
             for model in asset.all("model"):
-                name, inner = self._model(found, model, above)
-                if name in found.models:
+                name, inner = self._model(document, model, attaching)
+                if name in document.models:
                     model.fail(f"a second model is called {name!r}; expected a different name for each")
-                found.models[name] = inner
-        return found
+                document.models[name] = inner
+        return document
 
-    def _expanded(self, found: Document, children: list[Element], included: set[Path], depth: int) -> list[Element]:
+    def _expanded(self, document: Document, children: list[Element], included: set[Path], depth: int) -> list[Element]:
         """Return elements with includes replaced by their contents."""
         expanded: list[Element] = []
         for child in children:
             if depth > MAX_XML_DEPTH:
-                child.fail(f"elements are nested more than {MAX_XML_DEPTH} deep, with what is included")
+                child.fail(f"elements are nested more than {MAX_XML_DEPTH} deep, with included files")
             if child.tag == "include":
-                inside = self._included(found, child, included)
-                expanded += self._expanded(found, inside, included, depth + 1)
+                inside = self._included(document, child, included)
+                expanded += self._expanded(document, inside, included, depth + 1)
             else:
-                child.children = self._expanded(found, child.children, included, depth + 1)
+                child.children = self._expanded(document, child.children, included, depth + 1)
                 expanded.append(child)
         return expanded
 
-    def _included(self, found: Document, element: Element, included: set[Path]) -> list[Element]:
+    def _included(self, document: Document, element: Element, included: set[Path]) -> list[Element]:
         if element.children:
-            element.fail("<include> has elements within; expected none, as they are in its file")
-        path, _ = self._file(found, element)
-        if path in included or path == Path(found.root.file).resolve():
+            element.fail("<include> has child elements; expected them in its file")
+        path, _ = self._file(document, element)
+        if path in included or path == Path(document.root.file).resolve():
             element.fail(f"<include>: {path.name!r} is included already; MuJoCo includes every file once")
         included.add(path)
-        root = self._parsed(path, self._displayed_path(found, path))
+        root = self._parsed(path, self._displayed_path(document, path))
         if not root.children:
-            root.fail(f"<{root.tag}> is empty; expected what is to be included")
+            root.fail(f"<{root.tag}> is empty; expected elements to include")
         return root.children
 
-    def _model(self, found: Document, element: Element, above: tuple[Path, ...]) -> tuple[str, Document]:
-        path, name = self._file(found, element)
-        if path in above or path == Path(found.root.file).resolve():
+    def _model(self, document: Document, element: Element, attaching: tuple[Path, ...]) -> tuple[str, Document]:
+        path, name = self._file(document, element)
+        if path in attaching or path == Path(document.root.file).resolve():
             element.fail(f"<model>: {path.name!r} attaches itself")
         if path not in self.documents:
-            if len(above) >= MAX_ATTACH_DEPTH:
+            if len(attaching) >= MAX_ATTACH_DEPTH:
                 element.fail(f"models attach each other more than {MAX_ATTACH_DEPTH} deep")
-            root = self._parsed(path, self._displayed_path(found, path))
+            root = self._parsed(path, self._displayed_path(document, path))
             folder = os.path.dirname(name)
-            self.documents[path] = self.document(root, folder, (*above, Path(found.root.file).resolve()))
+            self.documents[path] = self.document(root, folder, (*attaching, Path(document.root.file).resolve()))
         model = self.documents[path]
         return element.attributes.get("name") or model.root.attributes.get("model", "MuJoCo Model"), model
 
-    def _file(self, found: Document, element: Element) -> tuple[Path, str]:
+    def _file(self, document: Document, element: Element) -> tuple[Path, str]:
         """Return the file that an element names, and its name relative to the main file's folder."""
         what, file = f"<{element.tag}>", element.text_of("file").strip()
-        names = [_joined(found.folder, name) for name in candidate_names(element, found.root, file)]
+        names = [_joined(document.folder, name) for name in candidate_names(element, document.root, file)]
         problem = ""
         for name in names:
             try:
@@ -176,7 +177,7 @@ class _Reading:
     def _parsed(self, path: Path, shown: str) -> Element:
         self.files += 1
         if self.files > MAX_MODEL_FILES:
-            raise ModelError(f"{shown}: more than {MAX_MODEL_FILES} files; expected a robot of fewer")
+            raise ModelError(f"{shown}: more than {MAX_MODEL_FILES} files; expected fewer")
         try:
             data = contents(path, MAX_XML_BYTES - self.characters)
         except (OSError, ValueError) as error:
@@ -189,10 +190,10 @@ class _Reading:
     def _count(self, root: Element) -> None:
         self.elements += sum(1 for _ in root.walk())
         if self.elements > MAX_XML_ELEMENTS:
-            root.fail(f"more than {MAX_XML_ELEMENTS} elements, with what is included")
+            root.fail(f"more than {MAX_XML_ELEMENTS} elements, with included files")
 
     @staticmethod
-    def _displayed_path(found: Document, path: Path) -> str:
+    def _displayed_path(document: Document, path: Path) -> str:
         """Return the path of a file in the style of the document's path."""
-        own = Path(found.root.file)
-        return os.path.join(own.parent, os.path.relpath(path, own.resolve().parent))
+        main = Path(document.root.file)
+        return os.path.join(main.parent, os.path.relpath(path, main.resolve().parent))

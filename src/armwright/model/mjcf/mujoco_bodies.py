@@ -20,9 +20,9 @@ from armwright.model.xml_writer import unique_names
 
 @dataclass(frozen=True)
 class MjcfJoint:
-    """One of MuJoCo's joints, in the frame of its body; `model` is the same joint here, if it is one of one freedom.
+    """One of MuJoCo's joints, in the frame of its body.
 
-    `drive` is the joint with its friction, rotor and spring, if that is another.
+    `model` is the joint of the robot if that has one freedom; else `drive` has friction, rotor and spring.
     """
 
     name: str
@@ -35,7 +35,7 @@ class MjcfJoint:
 
 @dataclass(frozen=True)
 class MjcfBody:
-    """A body in the frame of its parent with all joints at zero, and these joints."""
+    """A body in the frame of its parent with its joints at zero, and these joints."""
 
     pose: Array
     joints: tuple[MjcfJoint, ...]
@@ -43,24 +43,24 @@ class MjcfBody:
 
 def mjcf_bodies(robot: Description) -> list[MjcfBody]:
     """Return every link as a body; joint names are unique."""
-    found, rows = list[MjcfBody](), robot.rows
+    bodies, rows = list[MjcfBody](), robot.rows
     for parent, last in zip(robot.parents, robot.link_rows, strict=True):
         before = np.asarray(robot.base) if parent < 0 else np.eye(4)
         freedoms = rows[last - rows[last].freedom : last + 1]
         several = freedoms[0].kind in FREEDOMS_OF_KIND
-        found.append(_on_ball(before, freedoms, parent < 0) if several else _on_hinges(before, freedoms))
-    names = iter(unique_names(joint.name for body in found for joint in body.joints))
-    return [replace(body, joints=tuple(replace(joint, name=next(names)) for joint in body.joints)) for body in found]
+        bodies.append(_on_ball(before, freedoms, parent < 0) if several else _on_hinges(before, freedoms))
+    names = iter(unique_names(joint.name for body in bodies for joint in body.joints))
+    return [replace(body, joints=tuple(replace(joint, name=next(names)) for joint in body.joints)) for body in bodies]
 
 
 def _on_hinges(before: Array, freedoms: Sequence[JointModel]) -> MjcfBody:
     """Return a body on hinges and slides, which MuJoCo applies in sequence."""
-    beyond, joints = np.eye(4), list[MjcfJoint]()  # from the frame of a freedom to that of the body
+    T, joints = np.eye(4), list[MjcfJoint]()  # T: from the frame of a freedom to that of the body
     for joint in reversed(freedoms):
-        R = beyond[:3, :3]
-        joints.append(MjcfJoint(joint.name, "slide" if joint.prismatic else "hinge", R[2], -R.T @ beyond[:3, 3], joint))
-        beyond = zero_placement(joint) @ beyond
-    return MjcfBody(before @ beyond, tuple(reversed(joints)))
+        R = T[:3, :3]
+        joints.append(MjcfJoint(joint.name, "slide" if joint.prismatic else "hinge", R[2], -R.T @ T[:3, 3], joint))
+        T = zero_placement(joint) @ T
+    return MjcfBody(before @ T, tuple(reversed(joints)))
 
 
 def _on_ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> MjcfBody:
@@ -71,20 +71,20 @@ def _on_ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> Mj
         MjcfJoint(joint.name, "slide", x[i], origin, drive=joint) for i, joint in enumerate(freedoms) if joint.prismatic
     ]
     ball = MjcfJoint(name, "ball", x[2], origin, drive=last)
-    _check_equal_drives(name, freedoms[: len(slides)], "that slide", ("armature",))
+    _check_equal_drives(name, freedoms[: len(slides)], "translations", ("armature",))
     if first.kind == "planar":
         return MjcfBody(pose, (*slides, MjcfJoint(last.name, "hinge", x[2], origin, drive=last)))
-    _check_equal_drives(name, freedoms[len(slides) :], "that turn")
+    _check_equal_drives(name, freedoms[len(slides) :], "rotations")
     if first.kind == "free" and on_base and np.array_equal(pose, np.eye(4)) and _have_equal_drives(freedoms):
         rest = np.eye(4)
-        if last.sprung:  # which MuJoCo has where the body is drawn
+        if last.sprung:  # MuJoCo has its rest at the initial pose of the body
             turn = quaternion_of(Vector(*(joint.spring_rest for joint in freedoms[3:])))
             rest[:3, :3], rest[:3, 3] = rotation_matrix(np.roll(turn, 1)), [joint.spring_rest for joint in freedoms[:3]]
         return MjcfBody(rest, (replace(ball, type="free"),))
     if last.sprung and any(joint.spring_rest for joint in freedoms[len(slides) :]):
         raise ModelError(
-            f"the spring of {name!r} is at rest where it is turned, and that of a ball of MuJoCo where it is not; "
-            "write it as TOML (to_toml)"
+            f"the spring of {name!r} is at rest at a rotation, and that of a ball of MuJoCo at zero; write it as TOML "
+            "(to_toml)"
         )
     return MjcfBody(pose, (*slides, ball))
 
@@ -93,15 +93,15 @@ COMMON_FIELDS = ("viscous", "coulomb", "armature", "spring_stiffness")
 
 
 def _have_equal_drives(freedoms: Sequence[JointModel], fields: Sequence[str] = COMMON_FIELDS) -> bool:
-    """Return whether the drives of some freedoms are equal."""
+    """Return whether the drives of these freedoms are equal."""
     return all(getattr(joint, name) == getattr(freedoms[0], name) for joint in freedoms for name in fields)
 
 
 def _check_equal_drives(
-    name: str, freedoms: Sequence[JointModel], which: str, fields: Sequence[str] = COMMON_FIELDS
+    name: str, freedoms: Sequence[JointModel], motions: str, fields: Sequence[str] = COMMON_FIELDS
 ) -> None:
     if freedoms and not _have_equal_drives(freedoms, fields):
         raise ModelError(
-            f"the freedoms of {name!r} {which} have different {', '.join(fields)}, and MuJoCo has one for all; "
-            "write it as TOML (to_toml)"
+            f"the {motions} of {name!r} have different {', '.join(fields)}, and MuJoCo has one for all; write it as "
+            "TOML (to_toml)"
         )

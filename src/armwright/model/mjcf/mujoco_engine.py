@@ -1,4 +1,4 @@
-"""MuJoCo, which compiles the files: imported when a file needs it, without its output."""
+"""MuJoCo, which compiles the files, imported when a file needs it; its warnings are suppressed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def engine(path: Path) -> Any:
 
 @contextmanager
 def quiet(mujoco: Any) -> Iterator[None]:
-    """Suppress MuJoCo's warnings, which it else writes to the terminal and to MUJOCO_LOG.TXT."""
+    """Suppress MuJoCo's warnings, which otherwise go to the terminal and to MUJOCO_LOG.TXT."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _message: None)
     try:
@@ -39,11 +39,11 @@ def refusals(mujoco: Any) -> tuple[type[Exception], ...]:
 
 
 def sentence(error: Exception) -> str:
-    """Return MuJoCo's message of an error, in one line."""
+    """Return the message of an error of MuJoCo as one line."""
     return "; ".join(str(error).split("\n")).strip("; ")
 
 
 def parsed(mujoco: Any, text: str, models: Mapping[str, bytes], meshes: Mapping[str, bytes]) -> Any:
     """Return the specification in a text; `models` are the files of attached models, `meshes` those of its meshes."""
-    more = {"include": dict(models)} if models else {}
-    return mujoco.MjSpec.from_string(text, assets=dict(meshes), **more)
+    include = {"include": dict(models)} if models else {}
+    return mujoco.MjSpec.from_string(text, assets=dict(meshes), **include)

@@ -16,14 +16,14 @@ class NumberedXml:
 
     elements: list[Element] = field(default_factory=list)
 
-    def written(self, root: Element) -> str:
-        """Return the XML of an element, in lines after all that were written before."""
+    def add(self, root: Element) -> str:
+        """Return the XML of an element, in lines after those of earlier elements."""
         start = len(self.elements)
         return "\n" * start + "".join(self._text(root)).removesuffix("\n")
 
-    def named(self, message: str, file: str) -> str:
-        """Return a message of MuJoCo with the lines of the files, and with the names of other files than this one."""
-        return re.sub(r"\bline (\d+)", lambda found: self._place(int(found[1]), file) or found[0], message)
+    def with_file_lines(self, message: str, file: str) -> str:
+        """Return a message of MuJoCo with the lines of the files, and with the names of files other than `file`."""
+        return re.sub(r"\bline (\d+)", lambda match: self._place(int(match[1]), file) or match[0], message)
 
     def _place(self, line: int, file: str) -> str:
         if not 0 < line <= len(self.elements):

@@ -1,8 +1,8 @@
 """The <option> of an MJCF file: flags switch effects off in the compiled model before it is read.
 
 Read are gravity and its flag, and the flags of constraints, equalities, limits, dry friction, springs, dampers,
-actuation and limits of controls. Integration, contacts and their solver are not part of a robot. Air is not read, with
-a warning.
+actuation and limits of controls. Integration, contacts and their solver are not part of a robot. A warning names
+effects of air, which are not read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def disabled(mujoco: Any, flags: int, name: str) -> bool:
 
 
 def switch_off(mujoco: Any, model: Any) -> None:
-    """Set to zero in a compiled model what its flags disable."""
+    """Set the arrays of a compiled model to zero that its flags disable."""
     flags = int(model.opt.disableflags)
     off = {name for name in SWITCHED_OFF if disabled(mujoco, flags, name)}
     for name in sorted(off):
@@ -42,13 +42,13 @@ def switch_off(mujoco: Any, model: Any) -> None:
                 getattr(model, array)[:] = 0
     if "GRAVITY" in off:
         model.opt.gravity[:] = 0
-    if {"SPRING", "DAMPER"} <= off:  # then MuJoCo has no passive force at all
+    if {"SPRING", "DAMPER"} <= off:  # MuJoCo then has no passive forces
         model.body_gravcomp[:] = 0
         model.opt.density = model.opt.viscosity = 0
 
 
 def air(model: Any) -> list[str]:
     """Return the effects of air on the bodies of a compiled model."""
-    thick = {"density": model.opt.density, "viscosity": model.opt.viscosity}
-    found = [f"the {name} of the air" for name, value in thick.items() if value]
+    properties = {"density": model.opt.density, "viscosity": model.opt.viscosity}
+    found = [f"the {name} of the air" for name, value in properties.items() if value]
     return [*found, *(["the wind of the air"] if found and np.any(model.opt.wind) else [])]

@@ -28,13 +28,13 @@ def read(path: str | Path, packages: Mapping[str, str | Path] | None = None, vis
 
 
 def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
-    """Return the tree of a parsed MJCF file, and warn of effects that a tree of rigid bodies cannot hold.
+    """Return the tree of a parsed MJCF file, and warn of effects that a tree of rigid bodies does not have.
 
     `packages` locates meshes outside of the model's folder (`model.meshes`).
     """
     path, places = Path(root.file), MeshFolders.around(root.file, packages)
-    whole = read_document(root, places)
-    stripped = strip(whole, places)
+    document = read_document(root, places)
+    stripped = strip(document, places)
     mujoco = engine(path)
     with quiet(mujoco):
         try:
@@ -42,9 +42,9 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
             drives = joint_actuation(mujoco, spec)
             model = spec.compile()
         except refusals(mujoco) as error:
-            told = stripped.lines.named(sentence(error), root.file)
-            raise ModelError(f"{path}: MuJoCo refuses it: {told}") from None
-        shown = visuals_of(mujoco, whole, places, model) if visuals else None
+            text = stripped.lines.with_file_lines(sentence(error), root.file)
+            raise ModelError(f"{path}: MuJoCo refuses it: {text}") from None
+        shapes = visuals_of(mujoco, document, places, model) if visuals else None
     switch_off(mujoco, model)
     name = spec.modelname if spec.modelname not in ("", "MuJoCo Model") else path.stem
     try:
@@ -53,12 +53,11 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
         raise ModelError(f"{path}: {error}") from None
     links.bodies()
     links.sites()
-    if shown is not None:
-        links.show(shown.by_body)
-    warn_of_unsupported(
-        path, [*stripped.left_out, *unsupported_effects(model, links), *air(model), *(shown.left_out if shown else [])]
-    )
-    gravity, held = triple(model.opt.gravity), tuple(loops(mujoco, model, links.names))
+    if shapes is not None:
+        links.add_visuals(shapes.by_body)
+    unread = [*stripped.unread, *unsupported_effects(model, links), *air(model), *(shapes.unread if shapes else [])]
+    warn_of_unsupported(path, unread)
+    gravity, closed = triple(model.opt.gravity), tuple(loops(mujoco, model, links.names))
     return checked_tree(
-        Tree(name, links.links, links.joints, "world", gravity, str(path), origins=links.origins, loops=held)
+        Tree(name, links.links, links.joints, "world", gravity, str(path), origins=links.origins, loops=closed)
     )

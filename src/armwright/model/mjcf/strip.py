@@ -1,7 +1,7 @@
-"""The part of an MJCF file for MuJoCo: bodies, joints and masses, checked, and nothing that opens files.
+"""The checked part of an MJCF file for MuJoCo: bodies, joints and masses, without elements that open files.
 
-MuJoCo gets a text written from our parse, not the file, so no trick of encoding can make it read anything else. Meshes
-are kept, and read here, if the mass of a body follows from them; none is with an <inertial> in every body.
+MuJoCo gets a text written from our parse, not the file, so that no trick of encoding changes what it reads. Meshes are
+read here only if they determine the mass of a body: none if every body has an <inertial>.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from armwright.model.xml import Element
 
 MAX_MODEL_BYTES = 256 << 20
 MAX_COPIES = 1000
-"""The number of copies of a <replicate>, nested ones multiplied."""
+"""The largest number of copies of a <replicate>, multiplied with those around it."""
 
 MAX_COPIED_ELEMENTS = 100_000
-"""The number of elements that <replicate> and <attach> make."""
+"""The largest number of elements that <replicate> and <attach> make."""
 
 REFUSED_ELEMENTS = {
     "composite": "a rope or cloth is not a serial robot",
@@ -34,7 +34,7 @@ REFUSED_ELEMENTS = {
 DYNAMICS_SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "tendon", "equality", "actuator")
 """Sections of the document that matter for dynamics; the others are for display, sensors and contact."""
 READ_EQUATIONS = ("joint", "tendon", "connect", "weld")
-"""Equations that are read."""
+"""Elements of <equality> that are read."""
 IGNORED_ELEMENTS = ("camera", "light", "plugin", "texture", "material", "skin", "hfield")
 IGNORED_ATTRIBUTES = {
     **dict.fromkeys(("meshdir", "texturedir", "assetdir", "strippath"), ("compiler",)),
@@ -50,30 +50,30 @@ PASSIVE_ATTRIBUTES = ("armature", "damping")
 
 @dataclass
 class Stripped:
-    """The text for MuJoCo, its files, and a list of effects that are not read."""
+    """The text for MuJoCo, its files, and the effects that are not read."""
 
     text: str = ""
     models: dict[str, bytes] = field(default_factory=dict)
     meshes: dict[str, bytes] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     lines: NumberedXml = field(default_factory=NumberedXml)
 
 
-def strip(whole: Document, places: MeshFolders) -> Stripped:
-    """Return the part of a checked document, and of its attached models, that dynamics need."""
-    _check(whole, {})
-    documents = list(whole.documents())
+def strip(main: Document, places: MeshFolders) -> Stripped:
+    """Return the part of a document, and of its attached models, that dynamics need, after checks."""
+    _check(main, {})
+    documents = list(main.documents())
     keep_inertials = all(d.setting("inertiafromgeom", "auto") != "true" for d in documents)
-    found = Stripped()
+    stripped = Stripped()
     names = {id(document): f"model{k}.xml" for k, document in enumerate(documents)}
     for document in documents:
-        text = found.lines.written(_stripped(document, keep_inertials, names, places, found.meshes))
-        if document is whole:
-            found.text = text
+        text = stripped.lines.add(_stripped(document, keep_inertials, names, places, stripped.meshes))
+        if document is main:
+            stripped.text = text
         else:
-            found.models[names[id(document)]] = text.encode()
-        found.left_out += [*_unsupported(document.root), *tendons.left_out(document.root)]
-    return found
+            stripped.models[names[id(document)]] = text.encode()
+        stripped.unread += [*_unsupported(document.root), *tendons.unread_equations(document.root)]
+    return stripped
 
 
 def _stripped(
@@ -84,9 +84,9 @@ def _stripped(
         _without_visuals(section, keep_inertials) for section in coupled.children if section.tag in DYNAMICS_SECTIONS
     ]
     used = {e.attributes["mesh"] for s in sections for e in s.walk() if e.tag == "geom" and "mesh" in e.attributes}
-    weighed = any("settotalmass" in e.attributes for e in document.root.all("compiler"))
+    total_mass_set = any("settotalmass" in e.attributes for e in document.root.all("compiler"))
     for section in sections:
-        if section.tag == "compiler" and weighed:  # it counts no bodies that are fused with the world
+        if section.tag == "compiler" and total_mass_set:  # the total excludes bodies that are fused with the world
             section.attributes["fusestatic"] = document.setting("fusestatic", "false")
         if section.tag == "asset":
             section.children = [
@@ -95,17 +95,17 @@ def _stripped(
     return replace(document.root, children=[*sections, *attachment_assets(document, names)])
 
 
-def _check(document: Document, made: dict[int, int]) -> None:
-    """Check all elements, and store the number that MuJoCo makes of them in `made`."""
+def _check(document: Document, counts: dict[int, int]) -> None:
+    """Check all elements, and store in `counts` the number of elements that MuJoCo makes of the document."""
     for model in document.models.values():
-        if id(model) not in made:
-            _check(model, made)
-    own, more = 0, 0
+        if id(model) not in counts:
+            _check(model, counts)
+    written, copied = 0, 0
     stack = [(document.root, 1)]
     while stack:
         element, copies = stack.pop()
-        own += 1
-        more += copies - 1
+        written += 1
+        copied += copies - 1
         _check_element(element)
         if element.tag == "replicate":
             copies *= max(1, int(min(element.number("count", 1.0), MAX_COPIES + 1)))
@@ -115,11 +115,11 @@ def _check(document: Document, made: dict[int, int]) -> None:
             name = element.text_of("model")
             if name not in document.models:
                 element.fail(f"<attach>: there is no <model> called {name!r} among the assets")
-            more += copies * made[id(document.models[name])]
-        if more > MAX_COPIED_ELEMENTS:
-            element.fail(f"<{element.tag}>: with it more than {MAX_COPIED_ELEMENTS} elements are made of others")
+            copied += copies * counts[id(document.models[name])]
+        if copied > MAX_COPIED_ELEMENTS:
+            element.fail(f"<{element.tag}>: with it more than {MAX_COPIED_ELEMENTS} elements are copies")
         stack.extend((child, copies) for child in element.children)
-    made[id(document)] = own + more
+    counts[id(document)] = written + copied
 
 
 def _check_element(element: Element) -> None:
@@ -142,10 +142,10 @@ def _not_finite(word: str) -> bool:
 def _without_visuals(element: Element, keep_inertials: bool, shapes: bool = True) -> Element:
     """Return an element without visuals, and bodies with an <inertial> without their shapes."""
     if element.tag in ("body", "worldbody"):
-        weighed = keep_inertials and any(child.tag == "inertial" for child in element.children)
-        shapes = not weighed and element.tag == "body"
+        has_inertial = keep_inertials and any(child.tag == "inertial" for child in element.children)
+        shapes = not has_inertial and element.tag == "body"
     if element.tag == "geom" and element.all("plugin"):
-        element.fail("<plugin> is refused in a <geom> that its body takes its mass from; give the body an <inertial>")
+        element.fail("<plugin> is refused in a <geom> that gives its body a mass; give the body an <inertial>")
     children = [
         _without_visuals(child, keep_inertials, shapes)
         for child in element.children
@@ -158,7 +158,7 @@ def _without_visuals(element: Element, keep_inertials: bool, shapes: bool = True
 
 
 def _foreign(section: Element, child: Element) -> bool:
-    """Return whether an equation is not of joints or loops, or an actuator not of a joint."""
+    """Return whether an equation is not about joints or loops, or an actuator not at a joint."""
     return (section.tag == "equality" and child.tag not in READ_EQUATIONS) or (
         section.tag == "actuator" and not {"joint", "jointinparent"} & set(child.attributes)
     )
@@ -170,7 +170,7 @@ def mesh_name(mesh: Element) -> str:
 
 
 def _mesh(mesh: Element, document: Document, places: MeshFolders, meshes: dict[str, bytes]) -> Element:
-    """Return a mesh that a body takes its mass from, under a safe name, with its file read."""
+    """Return a mesh that determines the mass of a body, under a safe name, with its file read."""
     if "file" not in mesh.attributes:
         return mesh
     try:
@@ -178,8 +178,8 @@ def _mesh(mesh: Element, document: Document, places: MeshFolders, meshes: dict[s
         data = contents(path, MAX_MODEL_BYTES - sum(map(len, meshes.values())))
     except (OSError, ValueError, OutsideFolder, MissingMeshError) as error:
         mesh.fail(
-            f"cannot read {mesh.attributes['file'][:80]!r} ({getattr(error, 'strerror', None) or error}), which a body "
-            "takes its mass from; give the body an <inertial> and no mesh is needed"
+            f"cannot read {mesh.attributes['file'][:80]!r} ({getattr(error, 'strerror', None) or error}), which "
+            "gives a body its mass; give the body an <inertial>, which needs no mesh"
         )
     name = f"mesh{len(meshes)}{path.suffix}"
     meshes[name] = data
@@ -187,24 +187,24 @@ def _mesh(mesh: Element, document: Document, places: MeshFolders, meshes: dict[s
 
 
 def _unsupported(root: Element) -> list[str]:
-    """Return effects on the motion that a tree of rigid bodies cannot hold."""
-    found = []
+    """Return effects on the motion that a tree of rigid bodies does not have."""
+    effects = []
     active = {"stiffness", "damping", "frictionloss", "armature", "range"}
     by_default = any(active & set(e.attributes) for s in root.all("default") for e in s.walk() if e.tag == "tendon")
     for section in root.all("tendon"):
         tendons = [e for e in section.children if by_default or active & set(e.attributes)]
-        found += [f"the tendon of line {e.line}" for e in tendons]
+        effects += [f"the tendon of line {e.line}" for e in tendons]
     for section in root.all("equality"):
         others = [e for e in section.children if e.tag not in READ_EQUATIONS and e.attributes.get("active") != "false"]
-        found += [f"the equation of a {e.tag} in line {e.line}" for e in others]
+        effects += [f"the equation of a {e.tag} in line {e.line}" for e in others]
     for section in root.all("actuator"):
         others = [e for e in section.children if _foreign(section, e) and set(PASSIVE_ATTRIBUTES) & set(e.attributes)]
-        found += [f"the armature and damping of the actuator of line {e.line}" for e in others]
+        effects += [f"the armature and damping of the actuator of line {e.line}" for e in others]
     for section in root.all("worldbody"):
-        found += [
+        effects += [
             f"the plugin {e.attributes.get('plugin', e.attributes.get('instance', ''))} of a body in line {e.line}"
             for body in section.walk()
             if body.tag in ("body", "worldbody")
             for e in body.all("plugin")
         ]
-    return found
+    return effects

@@ -1,6 +1,6 @@
 """Fixed tendons that couple joints; their length is a sum of joint positions times factors.
 
-Spatial tendons are not read: their length is linear in the joints only if every segment lies on a sliding axis.
+Spatial tendons are not read: their length is linear only if every segment lies on the axis of a prismatic joint.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ TENDON_ATTRIBUTES = ("tendon1", "tendon2")
 
 
 def coupling(root: Element) -> Element:
-    """Return the document with the fixed tendons in its <equality>, and without equations of other tendons."""
+    """Return the document with the fixed tendons of its <equality>, and without equations of other tendons."""
     fixed = {e.attributes.get("name", "") for section in root.all("tendon") for e in section.all("fixed")}
-    found = []
+    sections = []
     for section in root.children:
         children = section.children
         if section.tag == "equality":
@@ -25,11 +25,11 @@ def coupling(root: Element) -> Element:
         if section.tag == "tendon":
             named = {name for s in root.all("equality") for e in s.all("tendon") for name in _names(e)}
             children = [_bare(e) for e in section.all("fixed") if e.attributes.get("name") in named]
-        found.append(replace(section, children=children))
-    return replace(root, children=found)
+        sections.append(replace(section, children=children))
+    return replace(root, children=sections)
 
 
-def left_out(root: Element) -> Iterator[str]:
+def unread_equations(root: Element) -> Iterator[str]:
     """Yield the equations of tendons that `coupling` removes."""
     fixed = {e.attributes.get("name", "") for section in root.all("tendon") for e in section.all("fixed")}
     for section in root.all("equality"):
@@ -43,7 +43,7 @@ def _names(equation: Element) -> set[str]:
 
 
 def _bare(tendon: Element) -> Element:
-    """Return a fixed tendon with its name and joints alone."""
+    """Return a fixed tendon with only its name and joints."""
     joints = [
         replace(e, attributes={key: e.attributes[key] for key in ("joint", "coef") if key in e.attributes}, children=[])
         for e in tendon.all("joint")
@@ -54,9 +54,9 @@ def _bare(tendon: Element) -> Element:
 def joint_factors(mujoco: Any, model: Any, tendon: int) -> dict[int, float]:
     """Return the length of a fixed tendon as factors of joint positions, by joint number."""
     start, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
-    found: dict[int, float] = {}
+    factors: dict[int, float] = {}
     for k in range(start, start + count):
         assert model.wrap_type[k] == mujoco.mjtWrap.mjWRAP_JOINT
         joint = int(model.wrap_objid[k])
-        found[joint] = found.get(joint, 0.0) + float(model.wrap_prm[k])
-    return found
+        factors[joint] = factors.get(joint, 0.0) + float(model.wrap_prm[k])
+    return factors

@@ -1,9 +1,9 @@
 """The shapes of an MJCF file for a viewer, placed by MuJoCo without opening a mesh.
 
-MuJoCo gets bodies and shapes alone, with a point for each mesh. Classes, frames, angles and `fromto` thus have MuJoCo's
+MuJoCo gets only bodies and shapes, with a point for each mesh. Classes, frames, angles and `fromto` thus have MuJoCo's
 meaning, and a mesh has the pose of its vertices in the file, not that of its centre of mass.
 
-In a body with shapes that touch nothing (contype and conaffinity are 0) or are of group 2, these are shown, else all.
+A body shows its shapes for display, without contacts (contype and conaffinity are 0) or of group 2, else all shapes.
 Planes, height fields and shapes fitted to a mesh are ignored.
 """
 
@@ -43,16 +43,8 @@ VISIBLE_ATTRIBUTES = {
     "frame": ("name", "childclass", *POSE_ATTRIBUTES),
     "replicate": ("count", "offset", "euler", "sep", "childclass"),
     "geom": (
-        "name",
-        "class",
-        "type",
-        "size",
-        "fromto",
-        *POSE_ATTRIBUTES,
-        "mesh",
-        *CONTACT_ATTRIBUTES,
-        "rgba",
-        "material",
+        *("name", "class", "type", "size", "fromto", "mesh", "rgba", "material"),
+        *(*POSE_ATTRIBUTES, *CONTACT_ATTRIBUTES),
     ),
 }
 """The elements and attributes that define shapes and their poses."""
@@ -71,57 +63,58 @@ class BodyVisuals:
     """The shapes of each body, in the body's frame, and a list of those that cannot be shown."""
 
     by_body: dict[int, list[Visual]]
-    left_out: list[str]
+    unread: list[str]
 
 
 @dataclass(frozen=True)
 class _Geom:
-    """A shape with its class applied. `only_seen`: it touches nothing, or is in the group of shapes for display."""
+    """A shape with its class applied. `for_display`: it has no contacts, or is in the group of shapes for display."""
 
     kind: int
     name: str
     mesh: str
-    only_seen: bool
+    for_display: bool
 
 
 @dataclass(frozen=True)
 class _Asset:
-    """A mesh: its package name, and the scale and then the motion T of its vertices."""
+    """A mesh: its package name, and the scale of its vertices, followed by the motion T."""
 
     file: str
     scale: Triple
     T: Array
 
 
-def visuals(mujoco: Any, whole: Document, places: MeshFolders, like: Any) -> BodyVisuals:
-    """Return the shapes of each body of the model `like`. Raises an error for a mesh outside of the model's folder."""
-    files, lines = _files(whole, places, {}), NumberedXml()
-    names = {id(document): f"model{k}.xml" for k, document in enumerate(whole.documents())}
-    texts = {names[id(document)]: lines.written(_visible(document, names)) for document in whole.documents()}
+def visuals(mujoco: Any, main: Document, places: MeshFolders, dynamics_model: Any) -> BodyVisuals:
+    """Return the shapes of each body of a compiled model, or raise an error for a mesh outside of its folder."""
+    files, lines = _files(main, places, {}), NumberedXml()
+    names = {id(document): f"model{k}.xml" for k, document in enumerate(main.documents())}
+    texts = {names[id(document)]: lines.add(_visible(document, names)) for document in main.documents()}
     try:
-        text = texts.pop(names[id(whole)])
+        text = texts.pop(names[id(main)])
         spec = parsed(mujoco, text, {name: text.encode() for name, text in texts.items()}, {})
         geoms, assets = _without_meshes(mujoco, spec, files)
         model = spec.compile()
     except refusals(mujoco) as error:
-        return BodyVisuals({}, [f"the shapes, which MuJoCo refuses ({lines.named(sentence(error), whole.root.file)})"])
-    if not np.array_equal(model.body_parentid, like.body_parentid):
+        reason = lines.with_file_lines(sentence(error), main.root.file)
+        return BodyVisuals({}, [f"the shapes, which MuJoCo refuses ({reason})"])
+    if not np.array_equal(model.body_parentid, dynamics_model.body_parentid):
         return BodyVisuals({}, ["the shapes, whose bodies are not those of the masses"])
-    found: dict[int, list[tuple[bool, Visual]]] = {}
+    by_body: dict[int, list[tuple[bool, Visual]]] = {}
     for i in range(model.ngeom):
         geom = geoms[model.geom(i).name]
-        on_body = found.setdefault(int(model.geom_bodyid[i]), [])
-        on_body.append((geom.only_seen, _visual(model, i, geom, assets, places)))
-    return BodyVisuals({body: _preferred(pairs) for body, pairs in found.items()}, [])
+        on_body = by_body.setdefault(int(model.geom_bodyid[i]), [])
+        on_body.append((geom.for_display, _visual(model, i, geom, assets, places)))
+    return BodyVisuals({body: _displayed(pairs) for body, pairs in by_body.items()}, [])
 
 
-def _preferred(pairs: list[tuple[bool, Visual]]) -> list[Visual]:
-    chosen = [visual for only_seen, visual in pairs if only_seen] or [visual for _, visual in pairs]
+def _displayed(pairs: list[tuple[bool, Visual]]) -> list[Visual]:
+    chosen = [visual for for_display, visual in pairs if for_display] or [visual for _, visual in pairs]
     return [visual for visual in chosen if visual.rgba is None or visual.rgba[3] > 0]
 
 
 def _files(document: Document, places: MeshFolders, known: dict[int, dict[str, str]]) -> dict[str, str]:
-    """Return the files of all meshes by their names after attachment; `known` are those of models."""
+    """Return the files of all meshes by their names after attachment; `known` has those of attached models."""
     files: dict[str, str] = {}
     for section in document.root.all("asset"):
         for mesh in section.all("mesh"):
@@ -141,7 +134,7 @@ def _files(document: Document, places: MeshFolders, known: dict[int, dict[str, s
 
 
 def _visible(document: Document, names: Mapping[int, str]) -> Element:
-    """Return the elements of a document that define shapes; its attached models have these file names."""
+    """Return the elements of a document that define shapes; `names` are the files of its attached models."""
     root = _visible_element(document.root)
     for section in root.all("asset"):
         section.children = [child for child in section.children if child.tag != "model"]
@@ -149,10 +142,10 @@ def _visible(document: Document, names: Mapping[int, str]) -> Element:
     return replace(root, children=[*root.children, *models])
 
 
-def _visible_element(element: Element, inside: str = "") -> Element:
-    """Return an element with VISIBLE_ATTRIBUTES alone, and without the files of meshes."""
+def _visible_element(element: Element, parent: str = "") -> Element:
+    """Return an element with only VISIBLE_ATTRIBUTES, and without the files of meshes."""
     attributes = {name: text for name, text in element.attributes.items() if name in VISIBLE_ATTRIBUTES[element.tag]}
-    if element.tag == "mesh" and inside == "asset":
+    if element.tag == "mesh" and parent == "asset":
         attributes |= {"name": mesh_name(element), "file": "none.stl"}
     children = [_visible_element(child, element.tag) for child in element.children if child.tag in VISIBLE_ATTRIBUTES]
     return replace(element, attributes=attributes, children=children)
@@ -160,19 +153,19 @@ def _visible_element(element: Element, inside: str = "") -> Element:
 
 def _without_meshes(mujoco: Any, spec: Any, files: dict[str, str]) -> tuple[dict[str, _Geom], dict[str, _Asset]]:
     """Return the shapes under unique names, with points for meshes, and the removed meshes."""
-    assets = {mesh.name: found for mesh in spec.meshes if (found := _asset(mesh, files)) is not None}
+    assets = {mesh.name: asset for mesh in spec.meshes if (asset := _asset(mesh, files)) is not None}
     geoms: dict[str, _Geom] = {}
     for geom in list(spec.geoms):
         kind, mesh = int(geom.type), geom.meshname
-        meshes = kind == int(mujoco.mjtGeom.mjGEOM_MESH)
-        if kind not in GEOM_KINDS or (mesh in assets) != meshes or (mesh and not meshes):
+        is_mesh = kind == int(mujoco.mjtGeom.mjGEOM_MESH)
+        if kind not in GEOM_KINDS or (mesh in assets) != is_mesh or (mesh and not is_mesh):
             spec.delete(geom)
             continue
-        only_seen = geom.group == VISUAL_GROUP or (geom.contype == 0 and geom.conaffinity == 0)
+        for_display = geom.group == VISUAL_GROUP or (geom.contype == 0 and geom.conaffinity == 0)
         name = f"geom{len(geoms)}"
-        geoms[name] = _Geom(kind, geom.name, mesh, only_seen)
+        geoms[name] = _Geom(kind, geom.name, mesh, for_display)
         geom.name = name
-        if meshes:
+        if is_mesh:
             geom.type, geom.meshname, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, "", (1e-3, 0.0, 0.0)
     for mesh in list(spec.meshes):
         spec.delete(mesh)
@@ -180,9 +173,7 @@ def _without_meshes(mujoco: Any, spec: Any, files: dict[str, str]) -> tuple[dict
 
 
 def _asset(mesh: Any, files: dict[str, str]) -> _Asset | None:
-    """Return a mesh, whose vertices in MuJoCo are scale (R^T (vertex - refpos)); None unless that is a scale and a
-    motion.
-    """
+    """Return a mesh with vertices scale (R^T (vertex - refpos)); None unless that is a scale and a motion."""
     if mesh.name not in files:
         return None
     scale, R = np.array(mesh.scale), rotation_matrix(np.array(mesh.refquat))
@@ -197,21 +188,20 @@ def _asset(mesh: Any, files: dict[str, str]) -> _Asset | None:
 def _visual(model: Any, i: int, geom: _Geom, assets: dict[str, _Asset], places: MeshFolders) -> Visual:
     T = transform(model.geom_pos[i], model.geom_quat[i])
     if not geom.mesh:
-        parts = MUJOCO_SIZE_FACTORS[
-            GEOM_KINDS[geom.kind]
-        ]  # MuJoCo has radii and half lengths, and as many numbers for every shape
-        sizes = [size / part for size, part in zip(model.geom_size[i].tolist(), parts, strict=False)]
-        return Visual(SOLIDS[GEOM_KINDS[geom.kind]](*sizes), visual_pose(T), _colour(model, i), geom.name)
+        kind = GEOM_KINDS[geom.kind]  # sizes are radii and half lengths, three numbers for every shape
+        pairs = zip(model.geom_size[i].tolist(), MUJOCO_SIZE_FACTORS[kind], strict=False)
+        shape = SOLIDS[kind](*(size / factor for size, factor in pairs))
+        return Visual(shape, visual_pose(T), _colour(model, i), geom.name)
     asset = assets[geom.mesh]
     return Visual(Mesh(asset.file, asset.scale, places), visual_pose(T @ asset.T), _colour(model, i), geom.name)
 
 
 def _colour(model: Any, i: int) -> Colour | None:
     """Return the colour of a shape or its material, converted from single precision so that 0.1 is 0.1."""
-    own, material = model.geom_rgba[i], int(model.geom_matid[i])
-    if tuple(own.tolist()) == DEFAULT_COLOUR:
+    colour, material = model.geom_rgba[i], int(model.geom_matid[i])
+    if tuple(colour.tolist()) == DEFAULT_COLOUR:
         if material < 0:
             return None
-        own = model.mat_rgba[material]
-    red, green, blue, opacity = (float(str(x)) for x in own)
+        colour = model.mat_rgba[material]
+    red, green, blue, opacity = (float(str(x)) for x in colour)
     return red, green, blue, opacity
