@@ -283,7 +283,7 @@ def test_other_links_the_chain_could_end_in_are_told(tmp_path: Path) -> None:
     fixed = '<joint name="{0}" type="fixed"><parent link="l3"/><child link="{0}"/><origin xyz="{1} 0 0" rpy="0 0 {2}"/></joint>'
     tips = {"left": (0.1, 0), "right": (-0.036, 0), "turned": (0.1, 0.5), "same": (0.1, 0)}
     text = mechanism(3) + links(*tips) + "".join(fixed.format(name, x, turn) for name, (x, turn) in tips.items())
-    said = "the chain ends in 'left'; it could as well end in 'right' (136 mm), 'turned' (28.6 deg)"
+    said = "the chain ends in 'left'; it could also end in 'right' (136 mm), 'turned' (28.6 deg)"
     with pytest.warns(TipWarning, match=re.escape(f"r: {said}; tip= chooses")):
         arm = aw.load(written(tmp_path, text))
     assert arm.source.splitlines()[1:] == [said]
@@ -324,7 +324,7 @@ def test_parts_of_a_tree(tmp_path: Path) -> None:
     close(still.inverse_dynamics(*np.ones((3, 3))), arm.inverse_dynamics(*np.ones((3, 3))), 1e-14)
     with pytest.raises(aw.ModelError, match="no joint moves between 'l0' and 'l0'"):
         quiet(path, tip="l0")
-    with pytest.raises(aw.ModelError, match="link 'l1' does not hang on 'l2'; choose a base= above it"):
+    with pytest.raises(aw.ModelError, match="link 'l1' is not attached to 'l2'; choose a base= above it"):
         quiet(path, base="l2", tip=["tool", "l1"])
 
 
@@ -342,7 +342,7 @@ def test_a_floating_base(tmp_path: Path) -> None:
     assert quiet(written(tmp_path, free)).joint_types == "F"
     with pytest.raises(aw.ModelError, match="line 4: floating=True, but joint 'up' lets 'b' float already"):
         quiet(written(tmp_path, free), floating=True)
-    with pytest.raises(aw.ModelError, match=r"locked\['up'\] = 1: the joint is floating, which is locked at 0 only"):
+    with pytest.raises(aw.ModelError, match=r"locked\['up'\] = 1: a floating joint can only be locked at 0"):
         quiet(written(tmp_path, free), locked={"up": 1})
     led = free + links("c") + joint("after", "b", "c", more='<mimic joint="up"/>')
     with pytest.raises(

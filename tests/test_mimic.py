@@ -242,7 +242,11 @@ def test_a_follower_of_a_joint_beside_the_chain_stands_still(tmp_path: Path) -> 
             "Known: turn, bend, close, follow",
         ),
         ('<mimic joint="follow"/>', None, "robot.urdf, line 13: joint 'follow' mimics itself$"),
-        ('<mimic joint="bend" multiplier="2"/>', "left", "beside the chain, follow would move with bend"),
+        (
+            '<mimic joint="bend" multiplier="2"/>',
+            "left",
+            "on side branches, which are locked, follow would move with bend",
+        ),
         ('<mimic joint="bend" multiplier="nan"/>', None, "is not finite"),
     ],
 )
@@ -257,7 +261,7 @@ def test_a_missing_leader_beside_the_chain_is_warned_of(tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         aw.load(path, tip="hand")
-    assert any("follows gone, which there is not" in str(w.message) for w in told)
+    assert any("follows gone, which does not exist" in str(w.message) for w in told)
 
 
 ROW = {
@@ -335,7 +339,7 @@ def test_a_joint_goes_no_further_than_its_followers() -> None:
     assert aw.Robot.from_description(arm) == arm
     nowhere = aw.Robot.from_dh([leader, {**follower, "limits": [7.0, 8.0]}], "modified")
     assert nowhere.joints[0].limits == (-2.0, 2.0)
-    assert "joint2: no position meets its limits and those of joint1, which it follows" in aw.problems(nowhere)[0]
+    assert "joint2: no position fulfils its limits and those of joint1, which it follows" in aw.problems(nowhere)[0]
 
 
 def test_names_mean_one_joint_where_joints_follow_others() -> None:

@@ -331,7 +331,7 @@ def test_a_tree_becomes_a_chain(tmp_path: Path) -> None:
         ('<link name="base"/>', '<link name="base"/><link name="base"/>', "a second link is called 'base'"),
         ('<parent link="base"/>', '<parent link="bse"/>', "unknown .*link.*'bse'. Did you mean 'base'"),
         ('<parent link="base"/>', "", "<joint> has no <parent>"),
-        ('<parent link="base"/>', '<parent link="hand"/>', "links do not hang on 'base'"),
+        ('<parent link="base"/>', '<parent link="hand"/>', "links are not attached to 'base'"),
         ('value="2"', 'value="nan"', 'line 3: value = "nan" is not finite'),
         ('value="2"', 'value="-2"', "negative"),
         ('value="2"', 'value="two"', "is not a number"),
@@ -399,8 +399,11 @@ def test_what_is_asked_of_a_tree_must_be_there(tmp_path: Path) -> None:
         ({"locked": {"clos": 0.0}}, "Did you mean 'close'"),
         ({"locked": {"close": np.nan}}, "expected a position"),
         ({"tip": "base"}, "no joint moves"),
-        ({"base": "hand", "tip": "arm"}, "does not hang on"),
-        ({"tip": "left"}, r"beside the chain, follow would move with close.* locked=\{'follow': 0.0\}"),
+        ({"base": "hand", "tip": "arm"}, "is not attached to"),
+        (
+            {"tip": "left"},
+            r"on side branches, which are locked, follow would move with close.* locked=\{'follow': 0.0\}",
+        ),
     ):
         with pytest.raises(aw.ArmwrightError, match=message):
             load(path, **chosen)

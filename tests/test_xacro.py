@@ -290,7 +290,7 @@ def test_yaml_without_pyyaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_what_the_file_itself_says(expanded, refused) -> None:
     with pytest.warns(ModelWarning, match="no inertia for hand"):
         assert expanded("<a>${xacro.warning('no inertia for', 'hand')}</a>") == "<a></>"
-    assert refused("<a>${xacro.fatal('choose a type')}</a>") == "the file says: choose a type"
+    assert refused("<a>${xacro.fatal('choose a type')}</a>") == "message of the file: choose a type"
 
 
 # ---- mistakes
@@ -325,11 +325,11 @@ MISTAKES = {
     '<xacro:proprety name="a" value="1"/>': "unknown macro 'proprety'; did you mean 'property'?",
     '<xacro:macro name="m" params="length"/><xacro:m lenght="1"/>': "has no parameter 'lenght'; did you mean 'length'?",
     '<xacro:macro name="m" params="x y:=1"/><xacro:m y="1"/>': "macro 'm' is called without 'x'; it needs x",
-    '<xacro:macro name="m" params="x:=^"/><xacro:m/>': "there is no property 'x' to hand to macro 'm'",
+    '<xacro:macro name="m" params="x:=^"/><xacro:m/>': "there is no property 'x' for macro 'm'",
     '<xacro:macro name="m" params="*o"/><xacro:m/>': "needs a block '*o'",
     '<xacro:macro name="m"/><xacro:m><b/></xacro:m>': "has no parameter for the block <b>",
     '<xacro:macro name="m" params="x:=\'open"/>': "expected names, with defaults",
-    '<xacro:macro name="m" params="x x"/>': "two are called 'x'",
+    '<xacro:macro name="m" params="x x"/>': "two parameters are called 'x'",
     '<xacro:macro name="a.b"/>': "a macro cannot be called 'a.b'",
     '<xacro:insert_block name="o"/>': "unknown block 'o'",
     '<xacro:element xacro:name=""/>': "xacro:name = '' is not the name of an element",

@@ -1,4 +1,4 @@
-"""A robot as TOML text. Reading it back is exact."""
+"""A robot as TOML text, from which it is read again exactly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def toml_text(robot: Description) -> str:
-    """Return the robot as TOML in the modified convention; numbers read back bit for bit."""
+    """Return the robot as TOML in the modified convention, with numbers exact to the last bit."""
     links = LinkNames(tuple(link.name for link in robot.links))
     parts = ["\n".join(_top(robot, links))]
     rows, carriers = robot.rows, robot.link_rows
@@ -32,11 +32,12 @@ def toml_text(robot: Description) -> str:
         row |= joint_row(rows[last - rows[last].freedom : last + 1])
         parts.append("\n".join(["[[link]]", *_body(link, row), *_visuals(link.visuals)]))
     for frame in robot.frames:
-        said: dict[str, Any] = {"name": frame.name, "link": links.reference(frame.link)}
-        said |= {"pose": frame.pose} if frame.pose != IDENTITY_TRANSFORM else {}
-        parts.append("\n".join(["[[frame]]", *_keys(said)]))
+        pose = {"pose": frame.pose} if frame.pose != IDENTITY_TRANSFORM else {}
+        parts.append(
+            "\n".join(["[[frame]]", *_keys({"name": frame.name, "link": links.reference(frame.link), **pose})])
+        )
     for loop in loop_tables(robot):
-        parts.append("\n".join(["[[loop]]", *(f"{key} = {_value(value)}" for key, value in loop.items())]))
+        parts.append("\n".join(["[[loop]]", *_keys(loop)]))
     if robot.payload is not None:
         parts.append("\n".join(["[payload]", *_body(robot.payload, {})]))
     return "\n\n".join(parts) + "\n"
@@ -87,9 +88,7 @@ def _value(value: Any) -> str:
         return f"{{ {', '.join(f'{_key(key)} = {_value(x)}' for key, x in value.items())} }}"
     if isinstance(value, Sequence):
         return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, int):
-        return repr(int(value))
-    return repr(float(value))
+    return repr(int(value)) if isinstance(value, int) else repr(float(value))
 
 
 def _key(name: str) -> str:
@@ -97,5 +96,5 @@ def _key(name: str) -> str:
 
 
 def _text(value: str) -> str:
-    """Return a basic string; JSON escapes are TOML escapes, except that TOML forbids a raw DEL too."""
+    """Return a basic string; JSON escapes are TOML escapes, except that TOML also forbids a raw DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

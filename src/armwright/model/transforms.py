@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, sin
 from armwright.mechanism import Pose
-
-if TYPE_CHECKING:
-    pass
-
 
 Triple: TypeAlias = tuple[float, float, float]
 
@@ -38,7 +34,7 @@ def compose(first: Transform, second: Transform) -> Transform:
 
 
 def right_angles(angle: float) -> int | None:
-    """Return the number of right angles in an angle, or None if it is not whole to rounding."""
+    """Return the number of right angles in an angle, or None if it is no integer up to rounding."""
     quarters = round(angle / QUARTER_TURN)
     return quarters if abs(angle - quarters * QUARTER_TURN) <= 1e-14 * max(1, abs(quarters)) else None
 

@@ -22,7 +22,7 @@ MULTI_FREEDOM_KINDS = tuple(MULTI_FREEDOM_TYPES)
 """The kinds of joints with several freedoms."""
 
 MAX_JOINTS = 10_000
-"""The largest number of joints in a file, fixed ones included: they load in some seconds."""
+"""The largest number of joints in a file, fixed ones included; they load in seconds."""
 
 MAX_LISTED = 4
 """The largest number of joints or links that a message lists."""
@@ -79,7 +79,7 @@ class TreeJoint:
 class Tree:
     """All links and joints of a file; with `by_name`, the joints on a link are sorted by name.
 
-    `origins` has the pose of a link's own frame in the file, where the frame used here is another.
+    `origins` has the poses of the links' frames in the file, if the frames used here are others.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class TreeLoop:
-    """A loop: frames of two links coincide, in position alone, or for a `weld` in rotation too."""
+    """A loop: frames of two links coincide in position, and for a `weld` also in rotation."""
 
     name: str
     weld: bool
@@ -147,7 +147,8 @@ def checked_tree(tree: Tree) -> Tree:
     unreached = [name for name in tree.links if name not in reached]
     if unreached:
         cycle = cycle_message(unreached[0], parents, tree.file or tree.name)
-        raise ModelError(f"{cycle}; {len(unreached)} links do not hang on {tree.root!r}, the first is {unreached[0]!r}")
+        count, first = len(unreached), unreached[0]
+        raise ModelError(f"{cycle}; {count} links are not attached to {tree.root!r}, the first is {first!r}")
     return tree
 
 
@@ -171,22 +172,21 @@ def parents_of(links: Mapping[str, LinkModel], joints: Sequence[TreeJoint], wher
             raise ModelError(f"{joint.place or where}: two joints are called {joint.name!r}{other}")
         if joint.child in parents:
             both = f"{parents[joint.child].name!r} and {joint.name!r}"
-            raise ModelError(
-                f"{joint.place or where}: link {joint.child!r} is attached to two joints, {both}; a chain has no loops"
-            )
+            text = f"link {joint.child!r} is attached to two joints, {both}; a chain has no loops"
+            raise ModelError(f"{joint.place or where}: {text}")
         names[joint.name] = parents[joint.child] = joint
     return parents
 
 
 def cycle_message(link: str, parents: Mapping[str, TreeJoint], where: str) -> str:
-    """Return the message for a cycle of links, found from a link that is not below the root."""
-    above: dict[str, TreeJoint] = {}
-    while link not in above:
+    """Return the message for the cycle of links above a link that is not below the root."""
+    parent_of: dict[str, TreeJoint] = {}
+    while link not in parent_of:
         if link not in parents:
             return f"{where}: link {link!r} is attached to no joint"
-        above[link] = parents[link]
+        parent_of[link] = parents[link]
         link = parents[link].parent
-    cycle = list(above)[list(above).index(link) :][::-1]
-    shown = [*cycle[:MAX_LISTED], "..."] if len(cycle) > MAX_LISTED + 1 else cycle
-    joint = above[link]
-    return f"{joint.place or where}: the links form a loop, which joint {joint.name!r} closes: {', '.join(shown)}"
+    cycle = list(parent_of)[list(parent_of).index(link) :][::-1]
+    listed = [*cycle[:MAX_LISTED], "..."] if len(cycle) > MAX_LISTED + 1 else cycle
+    joint = parent_of[link]
+    return f"{joint.place or where}: the links form a loop, which joint {joint.name!r} closes: {', '.join(listed)}"

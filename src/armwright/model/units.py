@@ -1,6 +1,6 @@
-"""Units of a text such as "250 mm" or of a file. All numbers become SI units and radians.
+"""Units of a text such as "250 mm" or of a file. All numbers are converted to SI units and radians.
 
-A unit is a product of powers of known units, `kg mm^2` or `N m s/rad`; each "/" divides by the next unit alone.
+A unit is a product of powers of known units, `kg mm^2` or `N m s/rad`; each "/" divides by the next unit only.
 Decimal numbers stay exact: "89.2 mm" is 0.0892 to the last bit.
 """
 
@@ -22,21 +22,16 @@ from armwright.errors import ModelError, closest_name
 Dimension: TypeAlias = tuple[int, int, int, int]
 """Powers of kilogram, metre, second and radian."""
 
-MASS_POWERS, LENGTH_POWERS, TIME_POWERS, ANGLE_POWERS = (
-    (1, 0, 0, 0),
-    (0, 1, 0, 0),
-    (0, 0, 1, 0),
-    (0, 0, 0, 1),
-)
+MASS_POWERS, LENGTH_POWERS, TIME_POWERS, ANGLE_POWERS = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
 FORCE_POWERS = (1, 1, -2, 0)
 UNIT_ABBREVIATIONS = {"Nm": "N m", "Nmm": "N mm", "kNm": "kN m", "Nms": "N m s", "rpm": "turn/min"}
-"""Products usually written as one word."""
+"""Products that are usually written as one word."""
 
 MAX_LIST_DEPTH = 3
-"""The depth of nested lists of numbers: a tensor has rows."""
+"""The largest depth of nested lists of numbers: a tensor has rows."""
 
 MAX_QUANTITY_CHARS = 80
-"""Characters of a number with its unit."""
+"""The largest number of characters of a number with its unit."""
 
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _QUANTITY = re.compile(rf"\s*({_NUMBER})(?:(\s*\*?\s*pi)(?:\s*/\s*([0-9]+))?)?\s*([^0-9\s.*/].*?)\s*")
@@ -47,26 +42,26 @@ _FACTOR = re.compile(r"([A-Za-zµ]+|°)(?:\^?(-?[0-9])|([²³]))?")
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: its dimension, and its value in SI, factor pi^turns."""
+    """A unit: its dimension, and its value in SI, factor pi^pi_power."""
 
     dimension: Dimension
     factor: Fraction = Fraction(1)
-    turns: int = 0
+    pi_power: int = 0
 
     def times(self, other: Unit, power: int) -> Unit:
         """Return the product with a power of another unit."""
         dimension = tuple(a + power * b for a, b in zip(self.dimension, other.dimension, strict=True))
         kg, m, s, rad = dimension
-        return Unit((kg, m, s, rad), self.factor * other.factor**power, self.turns + power * other.turns)
+        return Unit((kg, m, s, rad), self.factor * other.factor**power, self.pi_power + power * other.pi_power)
 
     def in_si(self, value: float) -> float:
         """Return a number of this unit in SI."""
-        if not math.isfinite(value) or (self.factor == 1 and not self.turns):
+        if not math.isfinite(value) or (self.factor == 1 and not self.pi_power):
             return value
         if self == DEGREE:
             return math.radians(value)
         try:
-            return float(Fraction(repr(value)) * self.factor) * math.pi**self.turns
+            return float(Fraction(repr(value)) * self.factor) * math.pi**self.pi_power
         except OverflowError:
             return math.copysign(math.inf, value)
 
@@ -127,32 +122,29 @@ class WrongUnit(Exception):  # noqa: N818
 
 @lru_cache(maxsize=256)
 def unit_of(text: str) -> Unit:
-    """Return a unit by name, or a product of several."""
+    """Return a unit by name, or a product of units."""
     text = UNIT_ABBREVIATIONS.get(text.strip(), text.strip())
     unit, rest, power = Unit((0, 0, 0, 0)), text, 1
     while rest:
-        found = _FACTOR.match(rest)
-        if found is None:
+        factor = _FACTOR.match(rest)
+        if factor is None:
             raise WrongUnit(f"{text!r} is not a unit; expected one such as 'mm', 'deg/s' or 'kg mm^2'")
-        if found[1] in UNIT_ABBREVIATIONS:
-            one = unit_of(UNIT_ABBREVIATIONS[found[1]])
-        elif found[1] in UNITS_BY_NAME:
-            one = UNITS_BY_NAME[found[1]]
+        if factor[1] in UNIT_ABBREVIATIONS:
+            one = unit_of(UNIT_ABBREVIATIONS[factor[1]])
+        elif factor[1] in UNITS_BY_NAME:
+            one = UNITS_BY_NAME[factor[1]]
         else:
-            near = closest_name(found[1], UNITS_BY_NAME)
-            guess = (
-                f"; did you mean {near!r}?"
-                if near
-                else f"; known are {', '.join((*UNITS_BY_NAME, *UNIT_ABBREVIATIONS))}"
-            )
-            raise WrongUnit(f"unknown unit {found[1]!r}{guess}")
-        raised = int(found[2]) if found[2] else {"²": 2, "³": 3}.get(found[3] or "", 1)
-        unit = unit.times(one, power * raised)
-        separator = re.match(r"\s*([/*·]?)\s*", rest[found.end() :])
+            closest = closest_name(factor[1], UNITS_BY_NAME)
+            known = ", ".join((*UNITS_BY_NAME, *UNIT_ABBREVIATIONS))
+            guess = f"did you mean {closest!r}?" if closest else f"known are {known}"
+            raise WrongUnit(f"unknown unit {factor[1]!r}; {guess}")
+        exponent = int(factor[2]) if factor[2] else {"²": 2, "³": 3}.get(factor[3] or "", 1)
+        unit = unit.times(one, power * exponent)
+        separator = re.match(r"\s*([/*·]?)\s*", rest[factor.end() :])
         assert separator is not None
-        rest, power = rest[found.end() + separator.end() :], -1 if separator[1] == "/" else 1
+        rest, power = rest[factor.end() + separator.end() :], -1 if separator[1] == "/" else 1
         if separator[1] and not rest:
-            raise WrongUnit(f"{text!r} is not a unit; something is missing behind the {separator[1]!r}")
+            raise WrongUnit(f"{text!r} is not a unit; something is missing after {separator[1]!r}")
     return unit
 
 
@@ -160,20 +152,19 @@ def read_quantity(text: str, quantity: Quantity) -> float | None:
     """Return a number with its unit in SI; None for any other text."""
     if len(text) > MAX_QUANTITY_CHARS:
         return None
-    if found := _QUANTITY.fullmatch(text):
-        number, pi, divisor, written = float(found[1]), found[2], found[3], found[4]
-    elif found := _PI.fullmatch(text):
-        number, pi, divisor, written = (-1.0 if found[1] == "-" else 1.0), "pi", found[2], found[3]
+    if match := _QUANTITY.fullmatch(text):
+        number, pi, divisor, unit_text = float(match[1]), match[2], match[3], match[4]
+    elif match := _PI.fullmatch(text):
+        number, pi, divisor, unit_text = (-1.0 if match[1] == "-" else 1.0), "pi", match[2], match[3]
     else:
         return None
-    if written.startswith("pi") or _EXPONENT.fullmatch(written) or float(divisor or 1) == 0:  # there is no unit
+    if unit_text.startswith("pi") or _EXPONENT.fullmatch(unit_text) or float(divisor or 1) == 0:  # without a unit
         return None
-    unit = unit_of(written)
+    unit = unit_of(unit_text)
     if unit.dimension not in [one.dimension for one in quantity.units]:
-        kind = next(
-            (f"a unit of {q.name}" for q in QUANTITIES if q.units[0].dimension == unit.dimension), "another unit"
-        )
-        raise WrongUnit(f"{text!r}: {written!r} is {kind}; expected {quantity.name} such as {quantity.example!r}")
+        same = (f"a unit of {q.name}" for q in QUANTITIES if q.units[0].dimension == unit.dimension)
+        kind = next(same, "another unit")
+        raise WrongUnit(f"{text!r}: {unit_text!r} is {kind}; expected {quantity.name} such as {quantity.example!r}")
     return unit.in_si(number * math.pi / float(divisor or 1) if pi else number)
 
 
@@ -192,11 +183,11 @@ class Units:
     def of(self, quantity: Quantity) -> Unit:
         """Return the unit of a quantity: speeds, pitches and masses per length follow lengths, angles and masses."""
         length, angle, mass, inertia = (self.named.get(key, FILE_QUANTITIES[key].units[0]) for key in FILE_QUANTITIES)
-        own = {LENGTH: length, ANGLE: angle, MASS: mass, INERTIA: inertia}
+        units = {LENGTH: length, ANGLE: angle, MASS: mass, INERTIA: inertia}
         second, radian = UNITS_BY_NAME["s"], UNITS_BY_NAME["rad"]
-        own |= {RATE: angle.times(second, -1), SPEED: length.times(second, -1), PITCH: length.times(radian, -1)}
-        own |= {LINE_DENSITY: mass.times(length, -1)}
-        return own.get(quantity, quantity.units[0])
+        units |= {RATE: angle.times(second, -1), SPEED: length.times(second, -1), PITCH: length.times(radian, -1)}
+        units |= {LINE_DENSITY: mass.times(length, -1)}
+        return units.get(quantity, quantity.units[0])
 
     def in_si(self, value: Any, quantity: Quantity, depth: int = MAX_LIST_DEPTH) -> Any:
         """Return numbers, texts with units, and lists of them in SI; other values are unchanged."""
@@ -217,35 +208,33 @@ class Units:
 SI = Units()
 
 
-def units_of(given: Any) -> Units:
+def units_of(data: Any) -> Units:
     """Return the units of a file: `units = "mm"`, a list of units of different quantities, or a table by quantity."""
-    if given is None:
+    if data is None:
         return SI
-    if isinstance(given, Mapping):
-        return Units({key: _named(key, unit) for key, unit in given.items()})
+    if isinstance(data, Mapping):
+        return Units({key: _named(key, unit) for key, unit in data.items()})
     named: dict[str, Unit] = {}
-    for text in [given] if isinstance(given, str) else given if isinstance(given, Sequence) else [given]:
-        key = next(
-            (key for key in FILE_QUANTITIES if isinstance(text, str) and _fits(text, FILE_QUANTITIES[key])), None
-        )
+    for text in data if isinstance(data, Sequence) and not isinstance(data, str) else [data]:
+        keys = (key for key in FILE_QUANTITIES if isinstance(text, str) and _has_unit(FILE_QUANTITIES[key], text))
+        key = next(keys, None)
         if key is None:
-            raise WrongUnit(
-                f"units = {given!r}: {text!r} is no unit of {' or '.join(FILE_QUANTITIES)}, such as 'mm' or 'deg'"
-            )
+            quantities = " or ".join(FILE_QUANTITIES)
+            raise WrongUnit(f"units = {data!r}: {text!r} is no unit of {quantities}, such as 'mm' or 'deg'")
         if key in named:
-            raise WrongUnit(f"units = {given!r} has two units of {key}; expected one")
+            raise WrongUnit(f"units = {data!r} has two units of {key}; expected one")
         named[key] = unit_of(text)
     return Units(named)
 
 
-def _fits(text: str, quantity: Quantity) -> bool:
+def _has_unit(quantity: Quantity, text: str) -> bool:
     return unit_of(text).dimension == quantity.units[0].dimension
 
 
 def _named(key: str, text: Any) -> Unit:
     if key not in FILE_QUANTITIES:
         raise WrongUnit(f"unknown quantity {key!r}; expected {', '.join(FILE_QUANTITIES)}")
-    if not isinstance(text, str) or not _fits(text, FILE_QUANTITIES[key]):
+    if not isinstance(text, str) or not _has_unit(FILE_QUANTITIES[key], text):
         example = FILE_QUANTITIES[key].example.split(maxsplit=1)[1]
         raise WrongUnit(f"{key} = {text!r}: expected a unit of {key}, such as {example!r}")
     return unit_of(text)

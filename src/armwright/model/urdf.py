@@ -1,7 +1,7 @@
 """URDF: a tree of links read from a file.
 
-Read are inertias, origins, axes, limits, damping and friction, mimic joints, reflected rotor inertia of transmissions,
-and shapes. Meshes are never opened.
+The reader takes inertias, origins, axes, limits, damping and friction, mimic joints, reflected rotor inertia of
+transmissions, and shapes. It never opens meshes.
 """
 
 from __future__ import annotations
@@ -44,14 +44,13 @@ def read(path: str | Path) -> Tree:
 def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
     """Return the tree of a parsed URDF document; `packages` locates meshes (`model.meshes`)."""
     if root.tag != "robot":
-        root.fail(
-            f"<{root.tag}> is not a URDF robot; expected <robot> (URDF) or <mujoco> (MJCF) as the outermost element"
-        )
+        expected = "<robot> (URDF) or <mujoco> (MJCF) as the outermost element"
+        root.fail(f"<{root.tag}> is not a URDF robot; expected {expected}")
     check_joint_count(len(root.all("joint")), root.file)
     links: dict[str, LinkModel] = {}
-    shown = UrdfVisuals(root, packages) if visuals else None
+    shapes = UrdfVisuals(root, packages) if visuals else None
     for element in root.all("link"):
-        link = _read_link(element, tuple(shown.on(element)) if shown else ())
+        link = _read_link(element, tuple(shapes.on(element)) if shapes else ())
         if link.name in links:
             element.fail(f"a second link is called {link.name!r}")
         links[link.name] = link
@@ -59,15 +58,15 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
         root.fail("the robot has no links")
     rotors = _rotors(root)
     joints = [_read_joint(element, rotors) for element in root.all("joint")]
-    if shown:
-        shown.tell(root.file)
+    if shapes:
+        shapes.warn_of_repetitions(root.file)
     parents = parents_of(links, joints, root.file)
     roots = [name for name in links if name not in parents]
     if not roots:
         raise ModelError(cycle_message(next(iter(links)), parents, root.file))
     if len(roots) > 1:
         listed = ", ".join(map(repr, roots[:8]))
-        root.fail(f"{len(roots)} links hang on no joint ({listed}); expected one, the root")
+        root.fail(f"{len(roots)} links are attached to no joint ({listed}); expected one, the root")
     return checked_tree(
         Tree(root.attributes.get("name", "robot") or "robot", links, joints, roots[0], file=root.file, by_name=True)
     )
@@ -81,11 +80,12 @@ def _read_link(element: xml.Element, visuals: tuple[Visual, ...]) -> LinkModel:
     T = origin_of(inertial)
     mass = inertial.need("mass").number("value")
     inertia = inertial.one("inertia")
-    own = np.array(tensor(inertia.number(key, 0.0) if inertia else 0.0 for key in TENSOR_ATTRIBUTES))
+    matrix = np.array(tensor(inertia.number(key, 0.0) if inertia else 0.0 for key in TENSOR_ATTRIBUTES))
     if mass < 0:
         inertial.need("mass").fail(f"mass = {mass!r} is negative")
-    turned = own if np.array_equal(T[:3, :3], np.eye(3)) else T[:3, :3] @ own @ T[:3, :3].T
-    return LinkModel(name, mass, triple(T[:3, 3]), tensor(tensor_entries(turned)), visuals)
+    R = T[:3, :3]
+    rotated = matrix if np.array_equal(R, np.eye(3)) else R @ matrix @ R.T
+    return LinkModel(name, mass, triple(T[:3, 3]), tensor(tensor_entries(rotated)), visuals)
 
 
 def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
@@ -116,13 +116,11 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
 
 
 def _limits(limit: xml.Element | None, kind: str) -> tuple[float, float] | None:
-    """Return the limits of the file; `problems` reports reversed ones."""
+    """Return the limits in the file; `problems` reports reversed limits."""
     if kind == "continuous" or limit is None or not {"lower", "upper"} & set(limit.attributes):
         return None
     low, high = limit.number("lower", 0.0), limit.number("upper", 0.0)
-    if low == high or high - low >= 2 * UNKNOWN_LIMIT:
-        return None
-    return low, high
+    return None if low == high or high - low >= 2 * UNKNOWN_LIMIT else (low, high)
 
 
 def _known(limit: xml.Element | None, name: str) -> float | None:
@@ -133,17 +131,16 @@ def _known(limit: xml.Element | None, name: str) -> float | None:
 
 def _rotors(root: xml.Element) -> dict[str, float]:
     """Return the reflected rotor inertias of transmissions, by joint."""
-    found: dict[str, float] = {}
+    rotors: dict[str, float] = {}
     for transmission in root.all("transmission"):
         joints, actuators = transmission.all("joint"), transmission.all("actuator")
         if len(joints) != 1 or len(actuators) != 1 or "name" not in joints[0].attributes:
-            continue  # a differential: what each joint feels of each rotor is not said
-        parts = (*transmission.children, *joints[0].children, *actuators[0].children)
-        values = {child.tag: child for child in parts}
+            continue  # a differential: the file does not divide its rotors among the joints
+        values = {e.tag: e for e in (*transmission.children, *joints[0].children, *actuators[0].children)}
         inertia = values.get("rotorInertia") or values.get("motorInertia") or values.get("rotor_inertia")
         if inertia is not None:
-            found[joints[0].attributes["name"]] = _reflected(inertia, values.get("mechanicalReduction"))
-    return found
+            rotors[joints[0].attributes["name"]] = _reflected(inertia, values.get("mechanicalReduction"))
+    return rotors
 
 
 def _reflected(inertia: xml.Element, ratio: xml.Element | None) -> float:

@@ -22,12 +22,12 @@ ROUND_SHAPES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsul
 
 
 class UrdfVisuals:
-    """The shapes of a document. Collision shapes are not kept, but the names of their meshes are checked."""
+    """The visual shapes of a document. Of collision shapes only the names of meshes are checked."""
 
     def __init__(self, root: xml.Element, packages: Mapping[str, str | Path] | None) -> None:
         self.places = MeshFolders.around(root.file, packages)
         self.colours: dict[str, Colour | None] = {}
-        self.surplus: list[xml.Element] = []
+        self.repeated: list[xml.Element] = []
         for material in root.all("material"):
             self._colour(material)
 
@@ -43,21 +43,21 @@ class UrdfVisuals:
                 yield Visual(shape, visual_pose(origin_of(element)), colour, element.attributes.get("name", ""))
 
     def _first(self, element: xml.Element, tag: str) -> xml.Element | None:
-        """Return the first child of that name, the one that counts: in many files a visual has two materials."""
-        found = element.all(tag)
-        self.surplus += found[1:]
-        return found[0] if found else None
+        """Return the first child with a tag, and record the others: in many files a visual has two materials."""
+        children = element.all(tag)
+        self.repeated += children[1:]
+        return children[0] if children else None
 
-    def tell(self, file: str) -> None:
-        """Warn of elements that are ignored because they are repeated."""
-        if self.surplus:
-            first, count = self.surplus[0], len(self.surplus)
+    def warn_of_repetitions(self, file: str) -> None:
+        """Warn of repeated elements, which are ignored."""
+        if self.repeated:
+            first, count = self.repeated[0], len(self.repeated)
             more = f" and {count - 1} more such element{'s' if count > 2 else ''}" if count > 1 else ""
             text = f"{file}, line {first.line}: a second <{first.tag}> in one element{more}; the first of each counts"
             warnings.warn(text, VisualWarning, stacklevel=5)
 
     def _colour(self, material: xml.Element) -> Colour | None:
-        """Return the colour of a material defined here, or first defined under this name."""
+        """Return the colour of a material, or that of the first one with its name."""
         name, color = material.attributes.get("name", ""), self._first(material, "color")
         if color is None:
             return self.colours.get(name)
@@ -90,7 +90,7 @@ class UrdfVisuals:
 
 
 def scale_of(mesh: xml.Element) -> Triple:
-    """Return the scale of a mesh, three numbers; some files have one for all."""
+    """Return the scale of a mesh, three numbers; in some files a single one."""
     if len(mesh.attributes.get("scale", "").split()) == 1:
         [x] = mesh.vector("scale", (), 1)
         return x, x, x
@@ -120,7 +120,7 @@ def _angles(origin: xml.Element) -> Array:
 
 def _quaternion(origin: xml.Element) -> Array:
     """Return the rotation of quat_xyzw, an attribute of URDF 1.2."""
-    from armwright.model.mjcf.pose import rotation_matrix  # noqa: PLC0415  (MJCF is written with what is here)
+    from armwright.model.mjcf.pose import rotation_matrix  # noqa: PLC0415  (the MJCF writer imports this module)
 
     if "rpy" in origin.attributes:
         origin.fail("both rpy and quat_xyzw; expected one of them")

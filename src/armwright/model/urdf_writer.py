@@ -1,7 +1,7 @@
 """A robot as URDF text.
 
-A link is in the frame with its name, if it was read from a file, else with z on the axis of its joint. Other frames,
-and the tool with its payload, are fixed links. Free and planar joints are `floating` and `planar`; other joints of
+A link has the frame with its name, if it was read from a file, else one with z on the axis of its joint. Other frames,
+and the tool with its payload, are fixed links. Free and planar joints are `floating` and `planar`; other joints with
 several freedoms are several joints. An ellipsoid, which URDF lacks, is a comment. Repeated names are numbered.
 """
 
@@ -29,7 +29,7 @@ from armwright.model.visual import Box, Ellipsoid, Mesh, Visual, shape_lengths
 from armwright.model.xml_writer import unique_names, unused_name, xml_text
 
 URDF_NAMES = {"free": "floating", "planar": "planar"}
-"""Joints of several freedoms in URDF, and their names there."""
+"""Joint types with several freedoms, and their names in URDF."""
 
 
 def urdf_text(robot: Description) -> str:
@@ -39,20 +39,18 @@ def urdf_text(robot: Description) -> str:
 
 
 class _Writer:
-    """The document of a robot: each link in the frame with its name, if any, other frames fixed to them."""
+    """The document of a robot: each link in the frame with its name, if any, and other frames fixed to links."""
 
     def __init__(self, robot: Description) -> None:
         _check_written(robot)
         self.robot, self.root = robot, ET.Element("robot", name=robot.name)
         self.names = unique_names(link.name for link in robot.links)
-        self.joints = [
-            replace(joint, name=name)
-            for joint, name in zip(robot.rows, unique_names(row.name for row in robot.rows), strict=True)
-        ]
-        self.turns = [self._file_frame(i) for i in range(len(robot.links))]  # the frames that are written, in ours
-        here = [frame.name for frame in robot.frames if frame.link < 0 and _is_identity(self._in_base(frame))]
+        names = unique_names(row.name for row in robot.rows)
+        self.joints = [replace(joint, name=name) for joint, name in zip(robot.rows, names, strict=True)]
+        self.file_frames = [self._file_frame(i) for i in range(len(robot.links))]  # in the canonical frames
+        at_base = [frame.name for frame in robot.frames if frame.link < 0 and _is_identity(self._in_base(frame))]
         free = robot.rows[0].kind == "free"
-        self.base = unused_name(here[0] if here else "world" if free else "base_link", self.names)
+        self.base = unused_name(at_base[0] if at_base else "world" if free else "base_link", self.names)
         _add_visuals(ET.SubElement(self.root, "link", name=self.base), robot.base_visuals, np.asarray(robot.base))
         for i in range(len(robot.links)):
             self._link(i)
@@ -72,68 +70,69 @@ class _Writer:
         T: Array = np.asarray(self.robot.base) @ np.asarray(frame.pose)
         return T
 
-    def _is_there(self, frame: Frame) -> bool:
+    def _is_link_frame(self, frame: Frame) -> bool:
         """Return whether a frame is that of the link with its name."""
         if frame.link < 0:
             return frame.name == self.base and _is_identity(self._in_base(frame))
-        return frame.name == self.names[frame.link] and np.array_equal(self.turns[frame.link], frame.pose)
+        return frame.name == self.names[frame.link] and np.array_equal(self.file_frames[frame.link], frame.pose)
 
     def _link(self, i: int) -> None:
-        """Add a link and its joint, or its joints with massless links between."""
-        robot, name, T = self.robot, self.names[i], self.turns[i]
-        last, above = robot.link_rows[i], robot.parents[i]
+        """Add a link and its joint, or its joints with massless links between them."""
+        robot, name, T = self.robot, self.names[i], self.file_frames[i]
+        last, k = robot.link_rows[i], robot.parents[i]
         first = last - robot.rows[last].freedom
-        parent = self.base if above < 0 else self.names[above]
-        before = np.asarray(robot.base) if above < 0 else inverse(self.turns[above])
+        parent = self.base if k < 0 else self.names[k]
+        before = np.asarray(robot.base) if k < 0 else inverse(self.file_frames[k])
         link = robot.links[i] if np.array_equal(T, np.eye(4)) else link_in_frame(robot.links[i], inverse(T))
         _link(self.root, replace(link, name=name))
         if robot.rows[first].kind in FREEDOMS_OF_KIND:
-            kind, called = robot.rows[first].kind, self.joints[first].name.rpartition(".")[0] or self.joints[first].name
-            element = _joint(
-                self.root, called, URDF_NAMES[kind], parent, name, before @ zero_placement(self.joints[first])
-            )
+            joint = self.joints[first]
+            joint_name, kind = joint.name.rpartition(".")[0] or joint.name, URDF_NAMES[robot.rows[first].kind]
+            element = _joint(self.root, joint_name, kind, parent, name, before @ zero_placement(joint))
             ET.SubElement(element, "axis", xyz="0 0 1")
             return
-        for k in range(first, last):
-            between = unused_name(f"{self.joints[k].name}_link", self.names)
-            ET.SubElement(self.root, "link", name=between)
-            _moving_joint(
-                self.root, self.joints[k], parent, between, before @ zero_placement(self.joints[k]), np.eye(3)[2]
-            )
-            parent, before = between, np.eye(4)
+        for joint in self.joints[first:last]:
+            massless = unused_name(f"{joint.name}_link", self.names)
+            ET.SubElement(self.root, "link", name=massless)
+            _moving_joint(self.root, joint, parent, massless, before @ zero_placement(joint), np.eye(3)[2])
+            parent, before = massless, np.eye(4)
         joint = self.joints[last]
         _moving_joint(self.root, joint, parent, name, before @ zero_placement(joint) @ T, T[2, :3])
 
     def _frames(self) -> None:
         """Add the tool with its payload, and the frames that are not those of links."""
-        robot, taken = self.robot, [self.base, *self.names]
-        frames = [frame for frame in robot.frames if not self._is_there(frame)]
+        robot, used = self.robot, [self.base, *self.names]
+        frames = [frame for frame in robot.frames if not self._is_link_frame(frame)]
         tools = [] if robot.tip is None else [replace(robot.tool_frame, name="tool")]
-        names = unique_names([*taken, *(frame.name for frame in (*frames, *tools))])[len(taken) :]
+        names = unique_names([*used, *(frame.name for frame in (*frames, *tools))])[len(used) :]
         joint_names = unique_names([*(joint.name for joint in self.joints), *(f"{name}_joint" for name in names)])
         for frame, name, joint in zip((*frames, *tools), names, joint_names[len(self.joints) :], strict=True):
-            held = robot.payload if tools and frame is tools[0] else None
-            body = (held.mass, held.com, held.inertia) if held else (0.0, (0.0,) * 3, ZERO_TENSOR)
+            payload = robot.payload if tools and frame is tools[0] else None
+            body = (payload.mass, payload.com, payload.inertia) if payload else (0.0, (0.0,) * 3, ZERO_TENSOR)
             _link(self.root, LinkModel(name, *body))
             parent = self.base if frame.link < 0 else self.names[frame.link]
-            T = self._in_base(frame) if frame.link < 0 else inverse(self.turns[frame.link]) @ np.asarray(frame.pose)
+            T = (
+                self._in_base(frame)
+                if frame.link < 0
+                else inverse(self.file_frames[frame.link]) @ np.asarray(frame.pose)
+            )
             _joint(self.root, joint, "fixed", parent, name, T)
 
 
 def _warn_of_losses(robot: Description) -> None:
-    """Warn of springs, compensation and drives that URDF cannot hold."""
+    """Warn of springs, compensation and drives that URDF does not have."""
     several = [row for row in robot.rows if row.kind in FREEDOMS_OF_KIND]
-    gone = [
+    lost = [
         *(f"the spring of {row.name}" for row in robot.rows if row.sprung),
         *(f"the compensated weight of {link.name}" for link in robot.links if link.compensated_mass),
         *(f"friction and rotor of {row.name}" for row in several if row.viscous or row.coulomb or row.armature),
     ]
-    if gone:
-        warnings.warn(f"{robot.name}: URDF has no place for {listed(gone)}", ModelWarning, stacklevel=4)
+    if lost:
+        warnings.warn(f"{robot.name}: URDF has no place for {listed(lost)}", ModelWarning, stacklevel=4)
 
 
 def _check_written(robot: Description) -> None:
-    """Raise a ModelError for a joint or a loop that URDF cannot hold."""
+    """Raise a ModelError for a joint or a loop that URDF does not have."""
     wrong = [f"the ball joint {row.name.rpartition('.')[0]!r}" for row in robot.rows if row.kind == "ball"]
     wrong += [f"the loop {loop.name!r}" for loop in robot.loops]
     wrong += [f"{row.name!r}, which follows by a curve" for row in robot.followers if row.mimic and row.mimic.curve]
@@ -191,7 +190,7 @@ def _inertial(element: ET.Element, link: LinkModel) -> None:
 
 
 def _add_visuals(link: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
-    """Add the shapes of a link in whose frame theirs is T."""
+    """Add shapes to a link, in whose frame their frame is T."""
     for visual in visuals:
         shape = visual.shape
         if isinstance(shape, Ellipsoid):
@@ -208,7 +207,7 @@ def _add_visuals(link: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
             kind, sizes = shape_lengths(shape)
             ET.SubElement(geometry, kind, dict(zip(ROUND_SHAPES[kind], map(repr, sizes), strict=True)))
         if visual.rgba is not None:
-            colour = _numbers(visual.rgba)  # and its name, which must not mean another one elsewhere
+            colour = _numbers(visual.rgba)  # also its name, since a name must not have two colours
             ET.SubElement(ET.SubElement(element, "material", name=colour), "color", rgba=colour)
 
 

@@ -2,8 +2,7 @@
 
 Lengths are in metres. Boxes are centred; cylinders and capsules lie along z about their middle. The length of a capsule
 is that of its straight part. The vertices of a mesh are multiplied by `scale`. A colour is red, green, blue and opacity
-from 0 to 1. In a TOML robot a shape is an inline table in `visuals`: of a [[link]] for that link, at the top for the
-base.
+from 0 to 1. In a TOML robot a shape is an inline table in `visuals`, of a [[link]], or at the top level for the base.
 
     visuals = [{mesh = "meshes/link1.stl", scale = [1.0, 1.0, 1.0], pose = [[...], ...], rgba = [...], name = "..."},
                {box = [0.1, 0.2, 0.3]}, {cylinder = [radius, length]}, {sphere = radius},
@@ -38,7 +37,7 @@ class Mesh:
     places: MeshFolders | None = field(default=None, compare=False, repr=False)
 
     def find(self, packages: Mapping[str, str | Path] | None = None) -> Path:
-        """Return the file on this machine; `packages` adds folders of packages to those given at load.
+        """Return the file on this machine; `packages` adds folders of packages to those of `load`.
 
         Raises a `ModelError` if it is missing, or outside of the model's folder and the packages.
         """
@@ -92,16 +91,12 @@ SOLIDS: dict[str, Callable[..., Solid]] = {
     "capsule": Capsule,
     "ellipsoid": lambda *radii: Ellipsoid(triple(radii)),
 }
-"""The shapes given by lengths, in the order of `shape_lengths`."""
+"""The constructors of shapes from lengths, in the order of `shape_lengths`."""
 
 MUJOCO_SIZE_FACTORS = {
-    "box": (0.5, 0.5, 0.5),
-    "cylinder": (1, 0.5),
-    "sphere": (1,),
-    "capsule": (1, 0.5),
-    "ellipsoid": (1, 1, 1),
-}
-"""MuJoCo's size for each length: a whole radius, half of a side."""
+    "box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "sphere": (1,), "capsule": (1, 0.5), "ellipsoid": (1, 1, 1),
+}  # fmt: skip
+"""The factor of each length in MuJoCo: 1 for a radius, 0.5 for a side."""
 
 
 def shape_lengths(shape: Solid) -> tuple[str, tuple[float, ...]]:
@@ -120,7 +115,7 @@ class Visual:
     name: str = ""
 
     def moved(self, T: Array | Transform) -> Visual:
-        """Return the same in a frame in which its own frame has the pose T."""
+        """Return the shape in another frame, in which its current frame has the pose T."""
         with np.errstate(over="ignore", invalid="ignore"):
             return replace(self, pose=visual_pose(np.asarray(T) @ np.asarray(self.pose)))
 
@@ -133,12 +128,12 @@ class Visual:
             kind, sizes = shape_lengths(self.shape)
             row[kind] = sizes if len(sizes) > 1 else sizes[0]
         row |= {"pose": self.pose, "rgba": self.rgba, "name": self.name}
-        granted = {"scale": (1.0, 1.0, 1.0), "pose": IDENTITY_TRANSFORM, "rgba": None, "name": ""}
-        return {key: value for key, value in row.items() if key not in granted or value != granted[key]}
+        defaults = {"scale": (1.0, 1.0, 1.0), "pose": IDENTITY_TRANSFORM, "rgba": None, "name": ""}
+        return {key: value for key, value in row.items() if key not in defaults or value != defaults[key]}
 
 
 def visual_pose(T: Array) -> Transform:
-    """Return a transform as plain numbers, with rounding errors set to zero."""
+    """Return a transform as numbers, with rounding errors set to zero."""
     if not np.isfinite(T).all():
         raise ModelError("the pose of a shape on a link is not finite; check the origins in the file")
     return transform(np.where(np.abs(T) <= 1e-14, 0.0, T))
@@ -153,10 +148,8 @@ def read_visuals(row: Reader, places: MeshFolders | None) -> tuple[Visual, ...]:
     entries = row.data.get("visuals", ())
     if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
         row.fail("visuals", f"visuals = {entries!r} is not a list of tables with keys {', '.join(VISUAL_KEYS)}")
-    return tuple(
-        _visual(Reader(entry, lambda _key: row.where("visuals")), places or MeshFolders.around("robot"))
-        for entry in entries
-    )
+    readers = (Reader(entry, lambda _key: row.where("visuals")) for entry in entries)
+    return tuple(_visual(reader, places or MeshFolders.around("robot")) for reader in readers)
 
 
 def _visual(entry: Reader, places: MeshFolders) -> Visual:
@@ -166,10 +159,11 @@ def _visual(entry: Reader, places: MeshFolders) -> Visual:
         entry.fail(None, f"a visual has {' and '.join(kinds) or 'no shape'}; expected one of {', '.join(SHAPE_KEYS)}")
     if "scale" in entry.data and kinds != ["mesh"]:
         entry.fail("scale", f"scale is for a mesh; a {kinds[0]} has its size")
+    rgba = entry.numbers("rgba", 4) if "rgba" in entry.data else None
     return Visual(
         _shape(entry, kinds[0], places),
         entry.transform("pose", IDENTITY_TRANSFORM),
-        _colour(entry.numbers("rgba", 4)) if "rgba" in entry.data else None,
+        (rgba[0], rgba[1], rgba[2], rgba[3]) if rgba else None,
         entry.text("name", ""),
     )
 
@@ -186,11 +180,6 @@ def _shape(entry: Reader, kind: str, places: MeshFolders) -> Shape:
     if min(sizes) < 0:
         entry.fail(kind, f"{kind} = {entry.data[kind]!r} has a negative length")
     return SOLIDS[kind](*sizes)
-
-
-def _colour(values: Sequence[float]) -> Colour:
-    red, green, blue, opacity = values
-    return red, green, blue, opacity
 
 
 def shape_counts(visuals: Sequence[Visual]) -> str:

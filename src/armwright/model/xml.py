@@ -22,7 +22,7 @@ from armwright.files import robot_file
 from armwright.model.transforms import cos_sin
 
 MAX_XML_BYTES = 32 << 20
-"""The size of a file; robot descriptions have some hundred kilobytes."""
+"""The largest size of a file; robot descriptions have hundreds of kilobytes."""
 
 MAX_XML_DEPTH = 200
 MAX_XML_ELEMENTS = 1_000_000
@@ -42,24 +42,24 @@ class Element:
     text: str = ""
 
     def all(self, tag: str) -> list[Element]:
-        """Return the children of that name."""
+        """Return the children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str) -> Element | None:
-        """Return the child of that name, or None. Two are an error."""
-        found = self.all(tag)
-        if len(found) > 1:
-            found[1].fail(f"a second <{tag}> in <{self.tag}>; expected at most one")
-        return found[0] if found else None
+        """Return the child with a tag, or None. Two are an error."""
+        children = self.all(tag)
+        if len(children) > 1:
+            children[1].fail(f"a second <{tag}> in <{self.tag}>; expected at most one")
+        return children[0] if children else None
 
     def need(self, tag: str) -> Element:
-        found = self.one(tag)
-        if found is None:
+        child = self.one(tag)
+        if child is None:
             self.fail(f"<{self.tag}> has no <{tag}>")
-        return found
+        return child
 
     def walk(self) -> Iterator[Element]:
-        """Yield this element and everything below it."""
+        """Yield this element and all elements in it."""
         stack = [self]
         while stack:
             element = stack.pop()
@@ -117,20 +117,18 @@ def parse(data: bytes | str, file: str = "XML") -> Element:
     except ModelError:
         raise
     except expat.ExpatError as error:
-        raise ModelError(
-            _undecodable(raw, file)
-            or f"{file}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})"
-        ) from None
-    except (ValueError, LookupError, UnicodeError) as error:  # an encoding that does not exist
+        text = f"{file}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})"
+        raise ModelError(_encoding_error(raw, file) or text) from None
+    except (ValueError, LookupError, UnicodeError) as error:  # an unknown encoding
         raise ModelError(f"{file}: cannot decode it ({error}); expected UTF-8") from None
     assert builder.root is not None
     return builder.root
 
 
-def _undecodable(raw: bytes, file: str) -> str | None:
+def _encoding_error(raw: bytes, file: str) -> str | None:
     """Return the message for bytes that are not UTF-8 in a file without declared encoding, else None."""
-    announced = _ENCODING.match(raw)
-    if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or (announced and announced[1].lower() not in (b"utf-8", b"utf8")):
+    declared = _ENCODING.match(raw)
+    if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or (declared and declared[1].lower() not in (b"utf-8", b"utf8")):
         return None
     try:
         raw.decode("utf-8")
@@ -144,7 +142,7 @@ def _undecodable(raw: bytes, file: str) -> str | None:
 
 
 class _Builder:
-    """Elements as expat comes upon them."""
+    """The tree of elements, built during the parse."""
 
     def __init__(self, file: str) -> None:
         self.file, self.count = file, 0
@@ -162,7 +160,7 @@ class _Builder:
         return f"{self.file}, line {self.parser.CurrentLineNumber}"
 
     def _doctype(self, *_: object) -> None:
-        raise ModelError(f"{self._where()}: a document type; robot files need none, and it could define entities")
+        raise ModelError(f"{self._where()}: a document type, which could define entities; robot files need none")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
@@ -189,21 +187,19 @@ class _Builder:
 def rotation_xyz(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
     """Return Rot(z, yaw) Rot(y, pitch) Rot(x, roll), exact at right angles."""
     (cr, sr), (cp, sp), (cy, sy) = (cos_sin(angle) for angle in (roll, pitch, yaw))
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ],
-        dtype=float,
+    rows = (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
     )
+    return np.array(rows, dtype=float)
 
 
 def roll_pitch_yaw(R: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return angles with R = Rot(z, yaw) Rot(y, pitch) Rot(x, roll), accurate for every pitch.
 
-    At a pitch of a right angle, roll and yaw have the same axis, and all of it is yaw. Near it the roll is
-    ill-conditioned, so the others are computed for the roll that was chosen.
+    At a pitch of a right angle, roll and yaw have the same axis, and the roll is zero. Near it the roll is
+    ill-conditioned, so the other angles are computed from the roll.
     """
     roll = math.atan2(R[2, 1], R[2, 2]) if math.hypot(R[2, 1], R[2, 2]) > 1e-15 else 0.0
     cr, sr = math.cos(roll), math.sin(roll)

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 
 FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""Characters that no XML document may hold, not even as numbers."""
+"""Characters that XML documents may not contain, not even as numbers."""
 
 
 def xml_text(root: ET.Element) -> str:
@@ -27,19 +27,19 @@ def _escaped(character: re.Match[str]) -> str:
 
 def unique_names(names: Iterable[str], reserved: Sequence[str] = ()) -> list[str]:
     """Return names that differ from each other and from the reserved ones; repetitions are numbered."""
-    given = list(names)
-    taken, found, following = {*given, *reserved}, list[str](), dict.fromkeys(reserved, 2)
-    for name in given:
-        fresh = name
-        while name in following and fresh in taken:
-            fresh = f"{name}_{following[name]}"
-            following[name] += 1
-        following.setdefault(name, 2)
-        taken.add(fresh)
-        found.append(fresh)
-    return found
+    names = list(names)
+    used, result, numbers = {*names, *reserved}, list[str](), dict.fromkeys(reserved, 2)
+    for name in names:
+        unique = name
+        while name in numbers and unique in used:
+            unique = f"{name}_{numbers[name]}"
+            numbers[name] += 1
+        numbers.setdefault(name, 2)
+        used.add(unique)
+        result.append(unique)
+    return result
 
 
 def unused_name(name: str, names: Sequence[str]) -> str:
-    """Return the name, or a numbered one that is not among these."""
+    """Return the name, numbered if it is in `names`."""
     return unique_names([*names, name])[-1]

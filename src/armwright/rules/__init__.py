@@ -1,6 +1,6 @@
-"""The rules that tell what is suspicious in a link, a joint or a robot.
+"""The rules that find suspicious numbers of a link, a joint or a robot.
 
-problems(robot)        applies them to a robot; `load` warns of what it finds, and `armwright show` prints it
+problems(robot)        applies them to a robot; `load` warns of the problems, and `armwright show` prints them
 find_problems(facts)   applies them to bodies, joints or robots, also to those that `check` reads from a file
 RULES                  all rules by name, to which `armwright.register("rule", name, Rule(...))` adds
 """

@@ -1,4 +1,4 @@
-"""The rules applied to a robot, to its payload, and to a DH table as its author wrote it."""
+"""The rules applied to a robot, to its payload, and to a DH table as written."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from armwright.rules.rule import Facts, find_problems, without_consequences
 
 
 def problems(robot: Description) -> list[Problem]:
-    """Return everything that looks wrong with a robot: the worst first, then from base to tip.
+    """Return the problems of a robot: the worst first, then from base to tip.
 
-    Each is a sentence with its `kind`, `where` and `severity`. None of these problems stops a computation; each of them
-    has silently spoilt somebody's simulation. Anything but a robot raises an `InputError`.
+    Each is a sentence with its `kind`, `where` and `severity`. None of them stops a computation; each has spoilt
+    simulations unnoticed. An argument that is not a robot raises an `InputError`.
     """
     if not isinstance(robot, Description):
         raise InputError(f"problems got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
@@ -33,19 +33,19 @@ def problems(robot: Description) -> list[Problem]:
 
 
 def payload_problems(robot: Description) -> list[Problem]:
-    """Return errors and warnings about the place and the tensor of the payload; any mass may be tried."""
+    """Return errors and warnings about the place and the tensor of the payload; its mass does not matter."""
     payload = robot.payload
     if payload is None or not (math.hypot(*payload.com) > PAYLOAD_REACH or np.any(payload.inertia)):
-        return []  # no rule can be broken
+        return []  # no rule applies
     with np.errstate(all="ignore"):
         facts = robot_facts(robot)
-        found = [*(_payload_tensor_problems(facts.payload) if facts.payload else ())]
-        found += [problem for problem in find_problems(facts) if problem.kind == "centre of mass outside"]
-    return [problem for problem in found if problem.severity != "note"]
+        problems = [*(_payload_tensor_problems(facts.payload) if facts.payload else ())]
+        problems += [problem for problem in find_problems(facts) if problem.kind == "centre of mass outside"]
+    return [problem for problem in problems if problem.severity != "note"]
 
 
 def _payload_tensor_problems(payload: BodyFacts) -> Iterator[Problem]:
-    """Yield problems of the payload's tensor, if it has one; a point mass is fine."""
+    """Yield problems of the payload's tensor; a point mass has none."""
     return find_problems(replace(payload, offset=0.0)) if np.any(payload.inertia) else iter(())
 
 
@@ -55,16 +55,16 @@ def _all_problems(robot: Description) -> list[Problem]:
     bodies = dict(zip(robot.link_rows, facts.bodies, strict=True))
     for i, (joint, angles) in enumerate(zip(facts.joints, angle_facts(robot), strict=True)):
         parts += joint, *angles, *([bodies[i]] if i in bodies else [])
-    found = [*find_problems(*parts)]
-    found += _payload_tensor_problems(facts.payload) if facts.payload is not None else ()
-    known = {(problem.kind, problem.where) for problem in found}
-    return without_consequences(found + [p for p in find_problems(robot, facts) if (p.kind, p.where) not in known])
+    problems = [*find_problems(*parts)]
+    problems += _payload_tensor_problems(facts.payload) if facts.payload is not None else ()
+    known = {(problem.kind, problem.where) for problem in problems}
+    return without_consequences(problems + [p for p in find_problems(robot, facts) if (p.kind, p.where) not in known])
 
 
 def unit_problems(robot: Description, written: Sequence[JointModel]) -> Iterator[Problem]:
-    """Yield lengths that look like millimetres and angles that look like degrees, row by row as the author wrote them.
+    """Yield lengths that look like millimetres and angles that look like degrees, row by row as written.
 
-    Limits and centres of mass are judged by the rules about the robot.
+    The rules about the robot examine limits and centres of mass.
     """
     for row in written:
         for key, value in (("a", row.a), ("d", row.d)):

@@ -1,4 +1,4 @@
-"""Rules about one body: its mass, its tensor, and where its centre of mass is."""
+"""Rules about one body: its mass, its tensor and its centre of mass."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ TYPICAL_MOMENT_RATIO = 0.08
 USUAL_MOMENT_RATIOS = (0.003, 4.0)
 """Range of the largest moment over m L^2 for links of real arms, L being the largest plausible length.
 
-Of 690 links in published files all others are invented. The identified first link of a Panda has 2.9. The wrists of the
-UR5, cylinders with a radius of 0.6 m in place of 0.06 m, have 5.0.
+Of 690 links in published files, only invented ones are outside of it. The identified first link of a Panda has 2.9.
+The wrists of the UR5, cylinders with a radius of 0.6 m in place of 0.06 m, have 5.0.
 """
 
 UNIT_MARGIN = 40.0
-"""Factor beyond the usual range at which even a minor link is a warning."""
+"""Factor beyond the usual range from which even a minor link gets a warning."""
 
 MOMENT_UNITS = {-3: "grams", 4: "kg cm^2", 6: "kg mm^2", 7: "g cm^2", 9: "g mm^2"}
-"""Units of moments by their power of ten against kg m^2."""
+"""Units of moments by the power of ten in one kg m^2."""
 
 MAX_LINK_LENGTH = 10.0
-"""Metres; links of cranes and of arms in orbit are shorter."""
+"""Metres; links of cranes and of space robots are shorter."""
 
 
 def no_mass(body: BodyFacts) -> Iterator[Doubt]:
-    """Doubt a mass of zero or below."""
+    """Doubt a mass that is not positive."""
     if body.mass < 0:
         yield Doubt("error", f"its mass is negative ({body.mass:g} kg)")
     elif body.mass == 0 and not (body.weldable or body.only_spins):
@@ -88,11 +88,8 @@ def tensor_units(body: BodyFacts) -> Iterator[Doubt]:
     else:
         return
     decades = math.log10(body.largest) - math.log10(body.mass) - 2 * math.log10(size) - math.log10(TYPICAL_MOMENT_RATIO)
-    extreme = (
-        not math.log10(USUAL_MOMENT_RATIOS[0] / UNIT_MARGIN / TYPICAL_MOMENT_RATIO)
-        <= decades
-        <= math.log10(USUAL_MOMENT_RATIOS[1] * UNIT_MARGIN / TYPICAL_MOMENT_RATIO)
-    )
+    low, high = USUAL_MOMENT_RATIOS[0] / UNIT_MARGIN, USUAL_MOMENT_RATIOS[1] * UNIT_MARGIN
+    extreme = not math.log10(low / TYPICAL_MOMENT_RATIO) <= decades <= math.log10(high / TYPICAL_MOMENT_RATIO)
     power = min(MOMENT_UNITS, key=lambda power: abs(decades - power))
     likely = abs(decades - power) < 1.2 and (body.mass > 20 or MOMENT_UNITS[power] != "grams")
     guess = ": lengths in millimetres?" if size > MAX_LINK_LENGTH else f": {MOMENT_UNITS[power]}?" if likely else ""
@@ -114,7 +111,7 @@ def centre_outside(body: BodyFacts) -> Iterator[Doubt]:
 
 
 def has_misplaced_centre(body: BodyFacts) -> bool:
-    """Return whether the centre of mass is so far off that it does not indicate the length of the link."""
+    """Return whether the centre of mass is too far off to indicate the length of the link."""
     size = _extent(body)
     return 0 < 3 * size < body.offset and (body.offset > MAX_LINK_LENGTH or body.offset > 100 * size)
 
@@ -131,20 +128,16 @@ def _extent(body: BodyFacts) -> float:
 BODY_RULES = (
     Rule(BodyFacts, "non-positive mass", no_mass, "a link that moves and has no mass, or a negative one"),
     Rule(BodyFacts, "inertia without mass", tensor_without_mass, "a tensor on a link without mass"),
-    Rule(BodyFacts, "missing inertia", mass_without_tensor, "a mass whose tensor is all zero"),
+    Rule(BodyFacts, "missing inertia", mass_without_tensor, "a mass with a tensor of zero"),
     Rule(BodyFacts, "not positive definite", negative_moment, "a tensor with a negative principal moment"),
     Rule(BodyFacts, "triangle inequality", large_moment, "a principal moment above the sum of the other two"),
     Rule(
-        BodyFacts,
-        "suspicious units",
-        tensor_units,
-        "mass or inertia hundreds of times what the size of the link lets expect",
-        by_length=True,
+        BodyFacts, "suspicious units", tensor_units, "mass or inertia out of proportion to the size of the link", True
     ),
     Rule(
         BodyFacts,
         "centre of mass outside",
         centre_outside,
-        "a centre of mass far from every joint and shape of its link",
+        "a centre of mass far from all joints and shapes of its link",
     ),
 )

@@ -1,6 +1,6 @@
 """The facts that rules examine, of a body, a joint, angles under one name or a robot; in SI units and radians.
 
-`robot_facts` takes them from a robot, `check` from the text of a file.
+`robot_facts` derives them from a robot, `check` from the text of a file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MINOR_MASS_SHARE = 0.01
 """Share of the mass of a robot below which a body is minor."""
 
 NEGLIGIBLE_INERTIA_RATIO = 1e-12
-"""Inertia over mass, m^2, of a body a micrometre wide; a tensor below counts as zero, one in wrong units may not."""
+"""Inertia over mass, m^2, of a body a micrometre wide. Smaller tensors count as zero; wrong units give larger ones."""
 
 
 def is_minor(mass: float, total: float) -> bool:
@@ -34,9 +34,9 @@ class BodyFacts:
     min_size, max_size  bounds of its length in metres; 0 if unknown.
     length              extent of its joints and shapes, or the usual length of links of this robot.
     offset              distance of the centre of mass from its joints and shapes.
-    spin_axis           axis of a link that rotates on the base: only the moment about it matters.
+    spin_axis           axis of a link that rotates about a fixed axis: only the moment about it matters.
     weldable            it may be welded to others and then needs no mass.
-    moves, minor        a joint moves it; it is negligible and judged mildly.
+    moves, minor        a joint moves it; it is negligible and gets lower severities.
     """
 
     name: str
@@ -58,12 +58,12 @@ class BodyFacts:
 
     @property
     def without_inertia(self) -> bool:
-        """The tensor is zero, or as small as the rounding errors of the program that wrote it."""
+        """The tensor is zero up to rounding errors of the program that wrote it."""
         return self.largest <= NEGLIGIBLE_INERTIA_RATIO * max(self.mass, 0.0)
 
     @cached_property
     def only_spins(self) -> bool:
-        """The tensor is a moment about the axis of the first joint: often all that is known, and all that matters."""
+        """The tensor is only a moment about the fixed axis: often no more is known, and no more matters."""
         if self.spin_axis is None:
             return False
         about = float(self.spin_axis @ self.inertia @ self.spin_axis)
@@ -77,14 +77,9 @@ class BodyFacts:
 
 
 add_former_names(
-    BodyFacts,
-    least="min_size",
-    most="max_size",
-    off="offset",
-    spin="spin_axis",
-    part="weldable",
+    BodyFacts, least="min_size", most="max_size", off="offset", spin="spin_axis", part="weldable",
     empty="without_inertia",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

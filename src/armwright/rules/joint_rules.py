@@ -12,30 +12,30 @@ from armwright.rules.facts import AngleFacts, JointFacts
 from armwright.rules.problem import Doubt, Rule
 
 MAX_RADIAN_LIMIT = 30.0
-"""Limits above are degrees: no joint turns five times either way. Whole numbers above one turn may be degrees."""
+"""Radians; larger limits are degrees, since no joint has five turns either way."""
 
 UNLIMITED_ABOVE = 1e4
-"""Limits above mean that there is no limit."""
+"""Larger limits stand for no limit."""
 
 DEGREE_SPEEDS = (45.0, 720.0)
-"""Speeds in rad/s that may be degrees per second: seven turns a second are rare, a hundred mean no limit."""
+"""Range of speeds, rad/s, that may be degrees per second; larger numbers stand for no limit."""
 
 MAX_SLIDE = 20.0
-"""Metres; no joint slides so far."""
+"""Metres; prismatic joints have shorter travels."""
 
 MAX_SLIDE_SPEED = 20.0
-"""m/s; no drive is so fast."""
+"""m/s; drives are slower."""
 
 MAX_SMOOTHING_SPEED = 2.0
-"""rad/s; dry friction that is smoothed over a wider range has hardly any effect."""
+"""rad/s; dry friction that is smoothed over a wider range has little effect."""
 
 NEGLIGIBLE_ANGLE, NOTICEABLE_ANGLE = 1e-9, 1e-4
-"""Radians that move the tip of an arm by a nanometre; by a tenth of a millimetre."""
+"""Radians that move the tip of an arm by a nanometre, and by a tenth of a millimetre."""
 
 FULL_TURN = 2 * math.pi + 1e-9
 
 ANGLE_ROUNDING = 1e-14
-"""Radians; error of an angle that was computed from its sine and cosine."""
+"""Radians: error of an angle that was computed from its sine and cosine."""
 
 DEGREE_REMAINDERS: list[tuple[float, int]] = sorted(
     (math.remainder(n, 2 * math.pi), n) for n in (*range(-360, -6), *range(7, 361))
@@ -43,7 +43,7 @@ DEGREE_REMAINDERS: list[tuple[float, int]] = sorted(
 """Remainders, modulo a turn, of whole degrees that are read as radians."""
 
 MIN_DIGITS = {QUARTER_TURN: 2, math.pi / 4: 3, math.pi / 6: 3}
-"""Least number of decimals of a rounded angle that is a multiple of this one."""
+"""Smallest number of decimals of a rounded multiple of each angle."""
 
 
 def reversed_limits(joint: JointFacts) -> Iterator[Doubt]:
@@ -89,9 +89,9 @@ def long_slide(joint: JointFacts) -> Iterator[Doubt]:
 
 
 def smoothing_in_degrees(joint: JointFacts) -> Iterator[Doubt]:
-    """Doubt dry friction that is smoothed up to a speed which the joint hardly reaches."""
+    """Doubt dry friction that is smoothed up to a speed that the joint seldom reaches."""
     if joint.rotary and joint.coulomb and joint.smooth > MAX_SMOOTHING_SPEED:
-        text = f"its dry friction is smoothed below {joint.smooth:g} rad/s and has hardly any effect; degrees?"
+        text = f"its dry friction is smoothed below {joint.smooth:g} rad/s and has little effect; degrees?"
         yield Doubt("warning", text)
 
 
@@ -116,7 +116,7 @@ def far_joint(joint: JointFacts) -> Iterator[Doubt]:
 
 
 def angle_in_degrees(angles: AngleFacts) -> Iterator[Doubt]:
-    """Doubt angles above a turn, and those whose whole turns a matrix has lost: 90 radians become 2.0354."""
+    """Doubt angles above a turn, and those that were reduced modulo a turn: 90 radians become 2.0354."""
     for value, text in zip(angles.values, angles.texts, strict=True):
         if abs(value) > FULL_TURN:
             yield Doubt("warning", f"{angles.key} = {text} is more than a full turn in radians; degrees?")
@@ -126,22 +126,20 @@ def angle_in_degrees(angles: AngleFacts) -> Iterator[Doubt]:
 
 def _whole_radians(angle: float) -> int | None:
     """Return the whole number of radians that an angle equals modulo a turn, or None."""
-    remainder = math.remainder(angle, 2 * math.pi)
-    slack = 100 * ANGLE_ROUNDING
-    slack = 100 * ANGLE_ROUNDING
+    remainder, slack = math.remainder(angle, 2 * math.pi), 100 * ANGLE_ROUNDING
     i = bisect_left(DEGREE_REMAINDERS, (remainder - slack, 0))
-    found = i < len(DEGREE_REMAINDERS) and DEGREE_REMAINDERS[i][0] <= remainder + slack
-    return DEGREE_REMAINDERS[i][1] if found else None
+    equal = i < len(DEGREE_REMAINDERS) and DEGREE_REMAINDERS[i][0] <= remainder + slack
+    return DEGREE_REMAINDERS[i][1] if equal else None
 
 
 def rounded_angle(angles: AngleFacts) -> Iterator[Doubt]:
-    """Doubt right angles written with few digits: one doubt per name, as its angles are repaired together."""
+    """Doubt right angles written with few digits: one doubt per name, since its angles are repaired together."""
     candidates = [(value, text, exact_angle(value)) for value, text in zip(angles.values, angles.texts, strict=True)]
-    lost = {text: (abs(value - exact), exact) for value, text, exact in candidates if exact is not None}
-    if lost:
-        worst = max(off for off, _ in lost.values())
-        roundings = [f"{text} is {exact / QUARTER_TURN:.3g} right angle(s)" for text, (_, exact) in lost.items()]
-        exact = ", ".join(repr(exact) for _, exact in lost.values())
+    errors = {text: (abs(value - exact), exact) for value, text, exact in candidates if exact is not None}
+    if errors:
+        worst = max(error for error, _ in errors.values())
+        roundings = [f"{text} is {exact / QUARTER_TURN:.3g} right angle(s)" for text, (_, exact) in errors.items()]
+        exact = ", ".join(repr(exact) for _, exact in errors.values())
         text = f"{angles.key} = {', '.join(roundings)} rounded to a few digits: {worst:.1e} rad are lost; write {exact}"
         yield Doubt("warning" if worst > NOTICEABLE_ANGLE else "note", text)
 
@@ -150,25 +148,24 @@ def exact_angle(angle: float) -> float | None:
     """Return the multiple of 30 or 45 degrees that an angle approximates with few digits, or None if it is exact."""
     if abs(angle) > FULL_TURN:
         return None
-    for part, fewest in MIN_DIGITS.items():
+    for part, min_digits in MIN_DIGITS.items():
         exact = round(angle / part) * part
         if not exact or abs(angle - exact) <= NEGLIGIBLE_ANGLE:
             continue
-        if any(
-            abs(angle - x) <= ANGLE_ROUNDING for n in range(fewest, 11) for x in (round(exact, n), _truncated(exact, n))
-        ):
+        shortened = (x for n in range(min_digits, 11) for x in (round(exact, n), _truncated(exact, n)))
+        if any(abs(angle - x) <= ANGLE_ROUNDING for x in shortened):
             return exact
     return None
 
 
 def _truncated(x: float, digits: int) -> float:
-    """Return a number truncated to so many decimals."""
+    """Return a number truncated to `digits` decimals."""
     return float(f"{math.trunc(x * 10**digits)}e-{digits}")
 
 
 JOINT_RULES = (
     Rule(JointFacts, "reversed limits", reversed_limits, "the lower limit above the upper one"),
-    Rule(JointFacts, "no travel", equal_limits, "limits without room between them"),
+    Rule(JointFacts, "no travel", equal_limits, "limits that allow no motion"),
     Rule(JointFacts, "degrees", limits_in_degrees, "an angle, limit or speed that looks like degrees"),
     Rule(JointFacts, "degrees", speed_in_degrees),
     Rule(JointFacts, "zero effort", no_effort, "an effort or speed limit of zero"),

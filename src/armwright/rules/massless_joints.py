@@ -1,8 +1,8 @@
 """Joints that can move without moving any mass; they make the mass matrix singular.
 
-In a short chain the mass matrix shows them: they take part in its eigenvectors of eigenvalue zero. Forming it takes n^2
+In a short chain they are the joints in eigenvectors of the mass matrix with eigenvalue zero. The matrix takes n^2
 steps, so a long chain is factorised by a recursion instead (as in `formulations.denoc`). With joints eliminated from
-the tip inward, a joint whose pivot is zero can move freely if the joints outside of it move along.
+the tip inward, a joint with a zero pivot can move freely if joints outside of it move along.
 
     M, C     inertia outside a joint: with free joints there, and with locked joints
     pivot    M along the joint axis; C along the joint axis is the diagonal of the mass matrix
@@ -30,7 +30,7 @@ MAX_MATRIX_LINKS = 300
 """Number of links above which the matrix takes seconds."""
 
 ZERO_PIVOT = 1e-14
-"""Pivot over diagonal that counts as zero. In a straight chain of 10,000 equal links some are 1e-12."""
+"""Pivot over diagonal that counts as zero. A straight chain of 10,000 equal links has ratios of 1e-12."""
 
 PARTICIPATION = 1e-6
 
@@ -39,7 +39,7 @@ PARTICIPATION = 1e-6
 def massless_joints(robot: Description) -> tuple[int, ...]:
     """Return the coordinates that move no mass at any position.
 
-    A few positions are tried: a matrix that is singular at all of them is singular by construction.
+    A matrix that is singular at three random positions is singular by construction.
     """
     mechanism = robot.mechanism()
     rng = np.random.default_rng(0)
@@ -52,10 +52,10 @@ def massless_joints(robot: Description) -> tuple[int, ...]:
 
 
 def massless_at(mechanism: Mechanism, q: list[float]) -> set[int]:
-    """Return the coordinates that take part in motions without kinetic energy at a position.
+    """Return the coordinates in motions without kinetic energy at a position.
 
     If joints follow others, the recursion, which treats every joint as independent, can only prove that there are none.
-    Above MAX_MATRIX_LINKS links the matrix is too large, and none are returned.
+    Above MAX_MATRIX_LINKS links the matrix is too large, and the result is empty.
     """
     if mechanism.n > RECURSION_LINKS:
         candidates = massless_by_recursion(placed(mechanism, q), list(positions(mechanism, q)))
@@ -67,25 +67,25 @@ def massless_at(mechanism: Mechanism, q: list[float]) -> set[int]:
 
 
 def massless_by_matrix(M: Array) -> set[int]:
-    """Return them from the eigenvectors of the mass matrix with a unit diagonal; none if its numbers overflow."""
+    """Return the coordinates from eigenvectors of the mass matrix with unit diagonal; none if its numbers overflow."""
     if not np.isfinite(M).all():
         return set()
     diagonal = np.abs(np.diag(M))
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
-    part = np.abs(vectors[:, np.abs(values) <= 1e-13]).max(axis=1, initial=0.0)
-    return {int(i) for i in np.flatnonzero(part > PARTICIPATION)}
+    participation = np.abs(vectors[:, np.abs(values) <= 1e-13]).max(axis=1, initial=0.0)
+    return {int(i) for i in np.flatnonzero(participation > PARTICIPATION)}
 
 
 def massless_by_recursion(mechanism: Mechanism, q: list[float]) -> set[int]:
-    """Return them from the pivots and one random motion among those without kinetic energy."""
+    """Return the coordinates from the pivots and one random motion without kinetic energy."""
     X = [screw(joint, x) for joint, x in zip(mechanism.joints, q, strict=True)]
     psi: list[Pair | None] = [None] * mechanism.n
     scale = np.ones(mechanism.n)
-    beyond: list[list[tuple[Inertia, CompositeBody]]] = [[] for _ in X]
+    children: list[list[tuple[Inertia, CompositeBody]]] = [[] for _ in X]
     for i in reversed(range(mechanism.n)):
         joint, link = mechanism.joints[i], mechanism.links[i]
-        M, outer = reduce(plus, beyond[i]) if beyond[i] else (None, None)
+        M, outer = reduce(plus, children[i]) if children[i] else (None, None)
         M = rigid(link) if M is None else rigid(link).plus(M)
         outer, C = composite(outer, link, X[i])
         diagonal = float((C.m if joint.prismatic else C.J.zz) + joint.armature)
@@ -94,7 +94,7 @@ def massless_by_recursion(mechanism: Mechanism, q: list[float]) -> set[int]:
             psi[i], M = pivot.psi, pivot.rest
         scale[i] = np.sqrt(abs(diagonal)) or 1.0
         if mechanism.parents[i] >= 0:
-            beyond[mechanism.parents[i]].append((X[i].inertia_to_parent(M), outer))
+            children[mechanism.parents[i]].append((X[i].inertia_to_parent(M), outer))
     if all(part is not None for part in psi):
         return set()
     rates, rng, twists = np.zeros(mechanism.n), np.random.default_rng(1), dict[int, Pair]()
@@ -102,5 +102,5 @@ def massless_by_recursion(mechanism: Mechanism, q: list[float]) -> set[int]:
         t = X[i].twist_to_child(twists.get(mechanism.parents[i], ZERO_PAIR))
         rates[i] = rng.normal() / scale[i] if part is None else -part.dot(t)
         twists[i] = t.plus(axis(mechanism.joints[i], rates[i]))
-    part_of = np.abs(rates * scale)
-    return {int(i) for i in np.flatnonzero(part_of > PARTICIPATION * part_of.max())}
+    participation = np.abs(rates * scale)
+    return {int(i) for i in np.flatnonzero(participation > PARTICIPATION * participation.max())}

@@ -1,4 +1,4 @@
-"""The records of rules: a rule with its words, a doubt that it yields, and the problem that this makes."""
+"""The records of rules: a rule, a doubt that it yields, and the problem that reports the doubt."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from armwright.model.description import Description
 from armwright.names import shown
 
 SEVERITIES = ("error", "warning", "note")
-"""Wrong; suspicious; worth knowing. Loading warns of the first two, and they make a check fail."""
+"""Wrong, suspicious, worth knowing. Loading warns of errors and warnings, and they make a check fail."""
 
 
 class Doubt(NamedTuple):
-    """An objection of a rule: severity, sentence, and the link or joint `where`, by default the one examined.
+    """A doubt of a rule: severity, sentence, and the link or joint `where`, by default the examined one.
 
     `about` lists all links and joints concerned.
     """
@@ -29,13 +29,13 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule with its words.
+    """A rule, with the texts that users read.
 
     about      type of the facts that it examines, or `Description`.
     kind       kind of problem that it finds, as users list it under `accept`.
     doubts     function of the facts that yields a `Doubt` per problem, with severity and sentence.
     meaning    meaning of the kind in a few words; one rule of each kind has it.
-    by_length  it judges a tensor by the size of its link, and is silent where that size is wrong
+    by_length  it compares a tensor with the size of its link, and is ignored where that size is wrong.
     """
 
     about: type
@@ -51,7 +51,7 @@ add_former_names(Rule, name="doubts.__name__")
 class Problem(str):
     """A sentence, with the kind of problem, its link or joint, and its severity.
 
-    `by_length` marks a tensor that was judged by the size of its link.
+    `by_length` marks a tensor that was compared with the size of its link.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class Problem(str):
         return problem
 
     def accepted_by(self, robot: Description) -> bool:
-        """Return whether the author of the robot accepts it."""
+        """Return whether the robot accepts the problem."""
         return accepted(self.kind, self.where, robot.accept)
 
 

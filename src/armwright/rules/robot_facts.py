@@ -21,7 +21,7 @@ MIN_PAYLOAD_SIZE = 1e-5
 """Metres; a payload may be nearly a point, at any distance from the tool."""
 
 MAX_SIZE_RATIO = 3.0
-"""Largest ratio of the two middle sizes of a robot for which both are usual."""
+"""Largest ratio of the two middle sizes of a robot up to which both are usual."""
 
 
 def robot_facts(robot: Description) -> RobotFacts:
@@ -31,30 +31,26 @@ def robot_facts(robot: Description) -> RobotFacts:
     bodies = _bodies(robot, sizes)
     misplaced = {i for i, body in enumerate(bodies) if has_misplaced_centre(body)}
     if misplaced:
-        inside = [np.zeros(3) if i in misplaced else com for i, com in enumerate(coms)]
-        better = _sizes(robot, inside)
-        offsets = [sizes.offsets[i] if i in misplaced else value for i, value in enumerate(better.offsets)]
-        sizes = replace(better, offsets=offsets)
+        corrected = _sizes(robot, [np.zeros(3) if i in misplaced else com for i, com in enumerate(coms)])
+        offsets = [sizes.offsets[i] if i in misplaced else value for i, value in enumerate(corrected.offsets)]
+        sizes = replace(corrected, offsets=offsets)
         bodies = _bodies(robot, sizes)
-    payload = (
-        None
-        if robot.payload is None
-        else _payload_facts(robot.payload, max(sizes.usual, sum(sizes.joints), PAYLOAD_REACH))
-    )
+    max_size = max(sizes.usual, sum(sizes.joints), PAYLOAD_REACH)
+    payload = None if robot.payload is None else _payload_facts(robot.payload, max_size)
     return RobotFacts(robot.name, tuple(bodies), tuple(_joints(robot, sizes, misplaced)), robot.gravity, payload)
 
 
 def _joints(robot: Description, sizes: Sizes, misplaced: set[int]) -> Iterator[JointFacts]:
-    """Yield the joints; the gap between well-placed centres of mass is a lower bound of the distance of joints."""
+    """Yield the joints; a large gap between well-placed centres of mass counts as the distance of joints."""
     lengths = list(sizes.joints)
     for i, (carrier, parent) in enumerate(zip(robot.link_rows, robot.parents, strict=True)):
-        if sizes.gaps[i] > MAX_LINK_LENGTH and not {i, parent} & misplaced:  # with parallel axes no frame need be far
+        if sizes.gaps[i] > MAX_LINK_LENGTH and not {i, parent} & misplaced:  # frames of parallel axes may be close
             lengths[carrier - robot.rows[carrier].freedom] = sizes.gaps[i]
     for row, length in zip(robot.rows, lengths, strict=True):
         effort = (row.max_torque or None) if robot.loops else row.max_torque  # a joint of a loop may have no motor
         drive = (None, None) if row.mimic else (effort, row.max_velocity)
-        more = (row.viscous, row.coulomb, length, row.armature, row.smooth)
-        yield JointFacts(row.name, not row.prismatic, row.limits, *drive, *more)
+        numbers = (row.viscous, row.coulomb, length, row.armature, row.smooth)
+        yield JointFacts(row.name, not row.prismatic, row.limits, *drive, *numbers)
 
 
 def _bodies(robot: Description, sizes: Sizes) -> list[BodyFacts]:
@@ -76,7 +72,7 @@ def _bodies(robot: Description, sizes: Sizes) -> list[BodyFacts]:
 
 
 def _rotates_on_base(robot: Description, link: int) -> bool:
-    """Return whether a link stands on the base and can only rotate about z."""
+    """Return whether a link is on the base and can only rotate about z."""
     row = robot.rows[robot.link_rows[link]]
     return robot.parents[link] < 0 and not (row.prismatic or row.kind)
 
@@ -88,16 +84,16 @@ def _payload_facts(payload: Payload, max_size: float) -> BodyFacts:
 
 
 def angle_facts(robot: Description) -> Iterator[list[AngleFacts]]:
-    """Yield the angles of each row; the last angle of a standard table stands in the flange."""
+    """Yield the angles of each row; the flange has the last angle of a standard table."""
     for i, row in enumerate(robot.rows):
-        found = [("gamma", row.gamma), ("alpha", row.alpha), ("theta", row.theta)]
+        angles = [("gamma", row.gamma), ("alpha", row.alpha), ("theta", row.theta)]
         ends = [("base", robot.base)] if i == 0 else []
         if robot.tip is not None and i == robot.link_rows[robot.tip]:
             ends += [("flange", robot.flange), ("tool", robot.tool)]
-        found += [(f"angle of the {key}", angle) for key, T in ends for angle in _rotation_angle(T)]
+        angles += [(f"angle of the {key}", angle) for key, T in ends for angle in _rotation_angle(T)]
         if row.mimic is not None and not (row.prismatic or row.mimic.others or row.mimic.loop):
-            found.append(("offset", row.mimic.offset))
-        yield [AngleFacts(row.name, key, (value,), (f"{value:.15g}",)) for key, value in found]
+            angles.append(("offset", row.mimic.offset))
+        yield [AngleFacts(row.name, key, (value,), (f"{value:.15g}",)) for key, value in angles]
 
 
 def _rotation_angle(transform: Transform) -> Iterator[float]:
@@ -115,8 +111,8 @@ class Sizes:
     smallest, largest  bounds of the length of each link
     usual              usual length of links of this robot
     joints             distance of each joint from the one before
-    offsets            distance of each link's centre of mass from its joints: from the axes of revolute joints, or, if
-                       it is farther from the frames and the tool than any link is long, from these
+    offsets            distance of each link's centre of mass from the axes of its revolute joints, or from its frames
+                       and the tool, if it is more than MAX_LINK_LENGTH from these
     gaps               distance of each link's centre of mass from that of its parent
     """
 
@@ -132,33 +128,39 @@ class Sizes:
 def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
     """Return the sizes of a robot whose links have these centres of mass.
 
-    Links are judged by distances that do not depend on frames: twice that of the centre of mass from either axis, that
-    of the axes, and the gap along the joint between neighbouring centres of mass; the largest size includes the way
-    to the tool. A prismatic joint has a direction and no line. No link counts as smaller than usual. The usual size is
-    the lower of the two middle sizes, for the largest size the upper one: locking a joint, which removes a link, must
-    not make the others look too heavy. Of all links and of those that are not minor, the milder result counts.
+    The distances do not depend on frames: twice that of the centre of mass from either axis, that of the axes, and the
+    gap along the joint between neighbouring centres of mass; the largest size includes the distance to the tool. A
+    prismatic joint has a direction and no line. No link counts as smaller than usual. The usual size is the lower of
+    the two middle sizes, for the largest size the upper one: a locked joint, which removes a link, must not make the
+    others look too heavy. Both are computed for all links and for those that are not minor; the milder result counts.
     """
     rows = robot.rows
     tools = {} if robot.tip is None else {robot.tip: np.asarray(robot.tool_frame.pose)[:3, 3]}
     n = len(coms)
-    near = np.array([math.hypot(*com) for com in coms])  # distance from the frames of its joints and the tool
+    frame_distance = np.array([math.hypot(*com) for com in coms])  # distance from the frames of its joints and the tool
     gaps = np.zeros(n)
-    low, inward, outward, off, joints = np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, np.inf), [0.0] * len(rows)
+    low, inward, outward, axis_distance, joints = (
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.full(n, np.inf),
+        [0.0] * len(rows),
+    )
     for tip, tool in tools.items():
-        off[tip] = math.hypot(*(tool - coms[tip]))
-        near[tip] = min(near[tip], off[tip])
+        axis_distance[tip] = math.hypot(*(tool - coms[tip]))
+        frame_distance[tip] = min(frame_distance[tip], axis_distance[tip])
     for i, (carrier, parent) in enumerate(zip(robot.link_rows, robot.parents, strict=True)):
         first = carrier - rows[carrier].freedom
         row = rows[first]
         if parent >= 0:
-            near[parent] = min(near[parent], math.hypot(*(coms[parent] - _start(row))))
+            frame_distance[parent] = min(frame_distance[parent], math.hypot(*(coms[parent] - _joint_origin(row))))
         if row.kind in FREEDOMS_OF_KIND:
-            off[i] = 0.0
+            axis_distance[i] = 0.0
             continue
         inner, outer = _centres_in_axis_frame(row, coms[parent] if parent >= 0 else np.zeros(3), coms[i])
         apart = outer - inner
         from_inner, from_outer = (0.0, 0.0) if row.prismatic else (np.hypot(*inner[:2]), np.hypot(*outer[:2]))
-        low[i], off[i] = max(low[i], 2 * from_outer), min(off[i], from_outer)
+        low[i], axis_distance[i] = max(low[i], 2 * from_outer), min(axis_distance[i], from_outer)
         gap = math.hypot(*apart)
         joints[first] = _joint_distance(row, gap)
         if parent >= 0:
@@ -166,7 +168,10 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
             inward[i] = np.hypot(*apart[:2]) if row.prismatic else abs(apart[2])
             outward[parent] = max(outward[parent], inward[i])
             across = 0.0 if row.prismatic else math.hypot(row.a, row.y)
-            low[parent], off[parent] = max(low[parent], across, 2 * from_inner), min(off[parent], from_inner)
+            low[parent], axis_distance[parent] = (
+                max(low[parent], across, 2 * from_inner),
+                min(axis_distance[parent], from_inner),
+            )
     low = np.maximum(low, np.maximum(inward, outward) / 4)
     for tip, tool in tools.items():
         outward[tip] = max(outward[tip], math.hypot(*(tool - coms[tip])))
@@ -175,9 +180,9 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
     heavy = [size for size, link in zip(high, robot.links, strict=True) if not is_minor(link.mass, total)]
     lower, upper = zip(*(_middle(sizes) for sizes in (high, heavy or high)), strict=True)
     usual = min(lower)
-    least, most = np.maximum(low, usual), np.maximum(high, min(max(upper), MAX_SIZE_RATIO * max(lower)))
-    far = np.where(near > MAX_LINK_LENGTH, near, off)
-    return Sizes(least.tolist(), most.tolist(), usual, joints, far.tolist(), gaps.tolist())
+    smallest, largest = np.maximum(low, usual), np.maximum(high, min(max(upper), MAX_SIZE_RATIO * max(lower)))
+    offsets = np.where(frame_distance > MAX_LINK_LENGTH, frame_distance, axis_distance)
+    return Sizes(smallest.tolist(), largest.tolist(), usual, joints, offsets.tolist(), gaps.tolist())
 
 
 def _middle(sizes: Iterable[float]) -> tuple[float, float]:
@@ -187,7 +192,7 @@ def _middle(sizes: Iterable[float]) -> tuple[float, float]:
 
 
 def _centres_in_axis_frame(row: JointModel, before: Array, after: Array) -> tuple[Array, Array]:
-    """Return the centres of mass before and after a joint in a frame on its axis, at its zero."""
+    """Return the centres of mass before and after a joint in a frame on its axis, at q = 0."""
     (ca, sa), (ct, st), (cg, sg) = cos_sin(-row.alpha), cos_sin(row.theta), cos_sin(-row.gamma)
     (x, y, z), (u, v, w) = before, after
     x, y, z = cg * x - sg * y - row.a, sg * x + cg * y - row.y, z - row.z
@@ -195,13 +200,13 @@ def _centres_in_axis_frame(row: JointModel, before: Array, after: Array) -> tupl
     return inner, np.array([ct * u - st * v, st * u + ct * v, w + row.d])
 
 
-def _start(row: JointModel) -> Array:
-    """Return the origin of the frame of a joint at its zero, in that of its parent."""
+def _joint_origin(row: JointModel) -> Array:
+    """Return the origin of the frame of a joint in the frame of its parent, at q = 0."""
     (ca, sa), (cg, sg) = cos_sin(row.alpha), cos_sin(row.gamma)
     x, y, z = row.a, row.y - sa * row.d, row.z + ca * row.d
     return np.array([cg * x - sg * y, sg * x + cg * y, z], dtype=float)
 
 
-def _joint_distance(row: JointModel, apart: float) -> float:
-    """Return the distance from the joint before; a frame may be far off on its axis with centres of mass close by."""
-    return min(math.hypot(row.a, row.y, row.z, 0.0 if row.prismatic else row.d), max(apart, MAX_LINK_LENGTH))
+def _joint_distance(row: JointModel, gap: float) -> float:
+    """Return the distance from the joint before, limited by the gap of the centres of mass if a frame is far away."""
+    return min(math.hypot(row.a, row.y, row.z, 0.0 if row.prismatic else row.d), max(gap, MAX_LINK_LENGTH))

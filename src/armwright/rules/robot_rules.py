@@ -1,4 +1,4 @@
-"""Rules about a robot: units of masses, friction and torques, placeholders, copied tensors, gravity, its chain."""
+"""Rules about a robot: units of masses, friction and torques, placeholders, copied tensors, gravity, joints."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ MAX_DENSITY = 2000.0
 """Mass over reach^3, kg/m^3; real arms have 5 to 150."""
 
 UNDOUBTED_MASS, MAX_MASS_RATIO = 50.0, 200.0
-"""A mass in kg that is never doubted; the largest ratio of a mass to the median of the robot."""
+"""Mass in kg up to which there is no doubt, and largest ratio of a mass to the median of the robot."""
 
 MAX_PAYLOAD_RATIO = 10.0
 """Largest mass of a payload over that of the robot."""
 
 PAYLOAD_REACH = 1.0
-"""Metres: distance from the tool to the payload's centre of mass, and payload length, that are never doubted."""
+"""Metres: distance from tool to payload, and length of the payload, up to which there is no doubt."""
 
 MAX_FRICTION_RATIO, MAX_TORQUE_RATIO, MAX_ROTOR_RATIO = 10.0, 100.0, 100.0
 """Friction and largest torque over the torque that lifts the outstretched robot; rotor inertia over that of the robot.
 
-Powers of ten are not doubted: they stand for unknown values.
+Powers of ten cause no doubt: they stand for unknown values.
 """
 
 SLIGHT_MASS_DIFFERENCE = 0.1
-"""Relative difference of masses for which a copied tensor is a note."""
+"""Relative difference of masses up to which a copied tensor is a note."""
 
 PLACEHOLDER_REASON = ", a placeholder of exporters"
 
@@ -45,7 +45,7 @@ PLANET_GRAVITY = {1.62: "the Moon's", 3.71: "that of Mars", 8.87: "that of Venus
 
 
 def masses_in_grams(robot: RobotFacts) -> Iterator[Doubt]:
-    """Doubt masses that are far above the others, or else the mass of the whole robot."""
+    """Doubt masses that are far above the others, or else the total mass of the robot."""
     bodies, mass = robot.massive, sum(body.mass for body in robot.massive)
     median = sorted(body.mass for body in bodies)[len(bodies) // 2] if len(bodies) > 2 else math.inf
     heavy = [body for body in bodies if body.mass > max(UNDOUBTED_MASS, MAX_MASS_RATIO * median)]
@@ -74,7 +74,7 @@ def payload_far_off(robot: RobotFacts) -> Iterator[Doubt]:
         yield Doubt("warning", text + guess, payload.name)
 
 
-def _lifting(robot: RobotFacts) -> float:
+def _lifting_torque(robot: RobotFacts) -> float:
     """Return the torque, N m, that holds the outstretched robot on the Earth; infinite if its size is unknown."""
     torque = 9.81 * robot.mass * robot.reach
     return torque if torque and robot.reach < MAX_LINK_LENGTH else math.inf
@@ -82,7 +82,7 @@ def _lifting(robot: RobotFacts) -> float:
 
 def friction_in_millimetres(robot: RobotFacts) -> Iterator[Doubt]:
     """Doubt friction that is far above the torque of lifting the robot."""
-    lifting = _lifting(robot)
+    lifting = _lifting_torque(robot)
     for joint in robot.joints:
         value = max(joint.coulomb, joint.viscous)
         if joint.rotary and value > MAX_FRICTION_RATIO * lifting and not _power_of_ten(value):
@@ -105,7 +105,7 @@ def large_rotors(robot: RobotFacts) -> Iterator[Doubt]:
 
 def torque_in_millimetres(robot: RobotFacts) -> Iterator[Doubt]:
     """Doubt torques that are far above the torque of lifting the robot."""
-    lifting = _lifting(robot)
+    lifting = _lifting_torque(robot)
     for joint in robot.joints:
         torque = joint.effort if joint.rotary and joint.effort is not None else 0.0
         if torque > MAX_TORQUE_RATIO * lifting and not _power_of_ten(torque):
@@ -114,33 +114,33 @@ def torque_in_millimetres(robot: RobotFacts) -> Iterator[Doubt]:
 
 
 def far_frames(robot: Description) -> Iterator[Doubt]:
-    """Doubt a tool or a named frame that is far from its link; one doubt per link."""
+    """Doubt a tool or a named frame far from its link; one doubt per link."""
     tools = [] if robot.tip is None else [robot.tool_frame]
     doubted = set[int]()
     for frame in (*tools, *robot.frames):
         if frame.link < 0 or frame.link in doubted:
             continue
         at, link = np.asarray(frame.pose)[:3, 3], robot.links[frame.link]
-        away = min(math.hypot(*at), math.hypot(*(at - link.com)))
-        if away > MAX_LINK_LENGTH:
+        distance = min(math.hypot(*at), math.hypot(*(at - link.com)))
+        if distance > MAX_LINK_LENGTH:
             doubted.add(frame.link)
             what = "its tool" if frame in tools else f"frame {frame.name}"
-            yield Doubt("warning", f"{what} is {away:.4g} m away; millimetres?", link.name)
+            yield Doubt("warning", f"{what} is {distance:.4g} m away; millimetres?", link.name)
 
 
 def far_base(robot: Description) -> Iterator[Doubt]:
     """Doubt a base far from the origin of the world."""
-    away = math.hypot(*(row[3] for row in robot.base[:3]))
-    if away > MAX_LINK_LENGTH and not robot.rows[0].kind:
-        yield Doubt("warning", f"it stands {away:.4g} m from the origin of the world; millimetres?", robot.rows[0].name)
+    distance = math.hypot(*(row[3] for row in robot.base[:3]))
+    if distance > MAX_LINK_LENGTH and not robot.rows[0].kind:
+        yield Doubt("warning", f"it is {distance:.4g} m from the origin of the world; millimetres?", robot.rows[0].name)
 
 
 def round_tensors(robot: RobotFacts) -> Iterator[Doubt]:
     """Doubt tensors that are a power of ten times the unit matrix."""
-    found = [body for body in robot.massive if _round(body)]
-    for body in found:
+    rounded = [body for body in robot.massive if _round(body)]
+    for body in rounded:
         text = f"its tensor is {body.largest:g} times the unit matrix{PLACEHOLDER_REASON}"
-        yield Doubt("note" if len(found) == 1 or body.minor else "warning", text, body.name)
+        yield Doubt("note" if len(rounded) == 1 or body.minor else "warning", text, body.name)
 
 
 def equal_masses(robot: RobotFacts) -> Iterator[Doubt]:
@@ -205,24 +205,21 @@ def coaxial_joints(robot: Description) -> Iterator[Doubt]:
             continue
         quarters = right_angles(joint.alpha)
         parallel = quarters is not None and quarters % 2 == 0
-        if (
-            parallel
-            and before.prismatic == joint.prismatic
-            and (joint.prismatic or math.hypot(joint.a, joint.y) < 1e-9)
-        ):
+        same_line = joint.prismatic or math.hypot(joint.a, joint.y) < 1e-9
+        if parallel and before.prismatic == joint.prismatic and same_line:
             what = "slides along the same direction" if joint.prismatic else "rotates about the same line"
             text = f"it {what} as {before.name}, so one of the two is redundant"
             yield Doubt("warning", text, joint.name, (before.name,))
 
 
 def conflicting_follower_limits(robot: Description) -> Iterator[Doubt]:
-    """Doubt limits of a follower and its leader that no position meets."""
+    """Doubt limits of a follower and its leader that no position fulfils."""
     leaders = {joint.name: joint for joint in robot.joints}
     for follower in robot.followers:
         leader = leaders[follower.mimic.joint] if follower.mimic else follower
         common = limits_with_follower(leader.limits, follower)
         if common is not None and common[0] >= common[1]:
-            text = f"no position meets its limits and those of {leader.name}, which it follows"
+            text = f"no position fulfils its limits and those of {leader.name}, which it follows"
             yield Doubt("warning", text, follower.name)
 
 
@@ -233,22 +230,22 @@ def massless_motion(robot: Description) -> Iterator[Doubt]:
         return
     names = ", ".join(robot.joints[i].name for i in massless)
     row = next(i for i, coordinate in enumerate(driving_coordinates(robot)) if coordinate in massless)
-    inmost = next(i for i, carrier in enumerate(robot.link_rows) if carrier >= row)
-    beyond = {inmost}
+    innermost = next(i for i, carrier in enumerate(robot.link_rows) if carrier >= row)
+    subtree = {innermost}
     for i, parent in enumerate(robot.parents):
-        beyond |= {i} if parent in beyond else set()
-    outer = [robot.links[i] for i in sorted(beyond)]
+        subtree |= {i} if parent in subtree else set()
+    outer = [robot.links[i] for i in sorted(subtree)]
     empty = not any(link.mass or np.any(link.inertia) for link in outer)
     if empty and (robot.payload is None or not robot.payload.mass):
         what = f"nothing outside its joint has mass or inertia ({', '.join(link.name for link in outer)})"
     else:
         what = f"{names} can move without moving any mass"
     text = f"{what}, so the mass matrix is singular; give it a mass, a payload or a rotor inertia"
-    yield Doubt("error", text, robot.links[inmost].name)
+    yield Doubt("error", text, robot.links[innermost].name)
 
 
 def driving_coordinates(robot: Description) -> list[int]:
-    """Return the coordinate that moves each joint; of several, as in a loop, the first."""
+    """Return the coordinate that moves each joint, the first of several."""
     places = {joint.name: i for i, joint in enumerate(robot.joints)}
     return [places[row.mimic.joint if row.mimic else row.name] for row in robot.rows]
 
@@ -260,7 +257,7 @@ ROBOT_RULES = (
     Rule(RobotFacts, "suspicious units", friction_in_millimetres),
     Rule(RobotFacts, "suspicious units", large_rotors),
     Rule(RobotFacts, "suspicious units", torque_in_millimetres),
-    Rule(RobotFacts, "placeholder", round_tensors, "round values that exporters write where nothing is known"),
+    Rule(RobotFacts, "placeholder", round_tensors, "round values that exporters write for unknown ones"),
     Rule(RobotFacts, "placeholder", equal_masses),
     Rule(RobotFacts, "identical inertia", copied_tensors, "the same tensor on links of different mass"),
     Rule(RobotFacts, "gravity", gravity, "gravity that points up, or is not that of the Earth"),

@@ -1,7 +1,7 @@
-"""The rules: what makes a link, a joint or a robot suspicious, and the kind of problem that each rule finds.
+"""The registry of the rules, and the search for problems by them.
 
-A rule is a function of facts that yields doubts. It stands with its words in a table of `joint_rules`, `body_rules` or
-`robot_rules`; `armwright.register` and the entry points `armwright.rules` of other packages add to these.
+A rule is a function of facts that yields doubts, listed in a table of `joint_rules`, `body_rules` or `robot_rules`;
+`armwright.register` and the entry points `armwright.rules` of other packages add to these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from armwright.rules.problem import SEVERITIES, Problem, Rule
 from armwright.rules.robot_rules import ROBOT_RULES
 
 Facts: TypeAlias = BodyFacts | JointFacts | AngleFacts | RobotFacts | Description
-"""What a rule may examine."""
+"""The types that a rule may examine."""
 
 
 def _accept(name: str, entry: Any) -> Rule:
@@ -46,7 +46,7 @@ RULES: Registry[Rule] = Registry(
 """All rules by name."""
 
 LENGTH_KINDS = ("millimetres", "centre of mass outside", "suspicious units")
-"""Kinds of problems that are judged by lengths."""
+"""Kinds of problems that depend on lengths."""
 
 
 def kinds() -> dict[str, str]:
@@ -75,15 +75,15 @@ class Judged(Protocol):
 AnyJudged = TypeVar("AnyJudged", bound=Judged)
 
 
-def without_consequences(found: Sequence[AnyJudged]) -> list[AnyJudged]:
-    """Return the problems that do not follow from others: with wrong lengths every tensor looks wrong."""
-    wrong = any(problem.kind == "millimetres" and problem.severity != "note" for problem in found)
-    misplaced = {p.where for p in found if p.kind == "centre of mass outside" and p.text.endswith("millimetres?")}
-    return [problem for problem in found if not (problem.by_length and (wrong or problem.where in misplaced))]
+def without_consequences(problems: Sequence[AnyJudged]) -> list[AnyJudged]:
+    """Return the problems that are not consequences of others: with wrong lengths every tensor looks wrong."""
+    wrong = any(problem.kind == "millimetres" and problem.severity != "note" for problem in problems)
+    misplaced = {p.where for p in problems if p.kind == "centre of mass outside" and p.text.endswith("millimetres?")}
+    return [problem for problem in problems if not (problem.by_length and (wrong or problem.where in misplaced))]
 
 
 def find_problems(*parts: Facts) -> Iterator[Problem]:
-    """Yield what the rules find about bodies, joints, angles or a robot, in this order."""
+    """Yield the problems of bodies, joints, angles or robots, in the order of `parts`."""
     rules = tuple(RULES.items())
     for part in parts:
         for name, rule in rules:

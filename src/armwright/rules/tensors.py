@@ -1,7 +1,7 @@
 """Inertia tensors that a real body can have.
 
 The second moment S = (tr I / 2) 1 - I is the mean of m x x^T over the body: it is positive semidefinite if and only if
-I is positive semidefinite and keeps the triangle inequality, and sqrt(S_uu / m) is the spread of the mass along u.
+I is positive semidefinite and satisfies the triangle inequality, and sqrt(S_uu / m) is the spread of the mass along u.
 A tensor about a point at -c from the centre of mass has S + m c c^T in place of S (Steiner).
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from armwright.algebra import Array
 
 TENSOR_SLACK = 1e-9
-"""Relative slack: published tensors are rounded to a few digits, and rods and plates sit exactly on the boundary."""
+"""Relative tolerance: published tensors are rounded, and rods and plates are exactly on the boundary."""
 
 ROD_HALF_LENGTH = np.sqrt(3.0)
 """Half the length of a uniform rod over the spread of its mass."""
@@ -31,7 +31,7 @@ def second_moment(inertia: Array) -> Array:
 
 
 def with_negated_products(inertia: Array) -> Array:
-    """Return the tensor with the signs of its products changed."""
+    """Return the tensor with the opposite signs of its products."""
     negated: Array = 2 * np.diag(np.diag(inertia)) - inertia
     return negated
 
@@ -39,7 +39,7 @@ def with_negated_products(inertia: Array) -> Array:
 def is_physical(inertia: Array, slack: float = TENSOR_SLACK) -> bool:
     """Return whether a body can have this tensor."""
     a, b, c = np.linalg.eigvalsh(inertia)
-    smallest, largest = a + b - c, b + c - a  # of the second moment, twice
+    smallest, largest = a + b - c, b + c - a  # twice the extreme eigenvalues of the second moment
     return bool(smallest >= -slack * max(abs(smallest), abs(largest))) and bool(np.any(inertia))
 
 

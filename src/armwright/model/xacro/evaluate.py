@@ -1,8 +1,8 @@
 """Expressions in robot files, evaluated on Python's syntax tree within limits, without executing code.
 
-A name is a definition of the file or a function below; an attribute is a key of a loaded dictionary, or a method of a
-text from a short list. Python objects are out of reach. Every node costs a step of a budget, and integers, texts and
-lists have a maximum size that is checked before they are made.
+A name is a definition of the file or a function below; an attribute is a key of a loaded dictionary, or one of a few
+methods of texts. Other Python objects are not accessible. Every node costs a step of a budget, and the sizes of
+integers, texts and lists are checked before these are made.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ MAX_EXPRESSION_CHARS = 4000
 MAX_TEXT_CHARS = 100_000
 MAX_LIST_SIZE = 10_000
 MAX_INTEGER_BITS = 1100
-"""Bits of an integer: somewhat more than the largest float has."""
+"""Largest number of bits of an integer, slightly more than those of the largest float."""
 MAX_EXPRESSION_DEPTH = 60
 CREATING_NODES = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)
-"""Nodes that make new values; the others select existing ones."""
+"""Nodes that create values; the others select existing values."""
 
 
 @runtime_checkable
 class Lookup(Protocol):
-    """The meanings of names: the properties of a file, or a namespace like `math`."""
+    """The values of names: the properties of a file, or a namespace like `math`."""
 
     def value_of(self, name: str) -> Value:
-        """Return a value. Raises a KeyError for an unknown name."""
+        """Return a value, or raise a KeyError for an unknown name."""
 
     def known_names(self) -> Iterable[str]: ...
 
@@ -66,7 +66,7 @@ class XacroFunction:
 
 @dataclass
 class Budget:
-    """The number of steps left before an expansion is refused as too large."""
+    """The number of steps left until an expansion is refused as too large."""
 
     left: int
 
@@ -77,7 +77,7 @@ class Budget:
 
 
 def evaluate(source: str, names: Lookup, budget: Budget) -> Value:
-    """Return the value of an expression. Raises `Refused` with the fault."""
+    """Return the value of an expression, or raise `Refused` with the fault."""
     shown = source.strip() if len(source) <= 80 else f"{source.strip()[:77]}..."
     budget.spend(len(source) // 10)
     try:
@@ -94,7 +94,7 @@ def _parsed(source: str) -> ast.expr:
         raise Refused(f"an expression of {len(source)} characters; expected at most {MAX_EXPRESSION_CHARS}")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the escapes in a text that Python would warn its author of
+            warnings.simplefilter("ignore")  # about escapes in a text
             return ast.parse(source.strip(), mode="eval").body
     except SyntaxError as error:
         raise Refused(f"{source.strip()[:80]!r} is not an expression: {error.msg}") from None
@@ -125,11 +125,11 @@ class _Evaluation:
             raise Refused("a whole number of more than 300 digits")
         if isinstance(value, str):
             _at_most("text", len(value), MAX_TEXT_CHARS)
-        self._weigh(value)
+        self._spend_on(value)
         return value
 
-    def _weigh(self, *values: Value) -> None:
-        """Spend steps on operations that go through entire values."""
+    def _spend_on(self, *values: Value) -> None:
+        """Spend steps on operations that read entire values."""
         for value in values:
             if isinstance(value, (list, dict)):
                 self.budget.spend(size(value))
@@ -180,9 +180,9 @@ class _Evaluation:
         left = self.value(node.left)
         for op, part in zip(node.ops, node.comparators, strict=True):
             right = self.value(part)
-            self._weigh(left)
-            if not isinstance(right, dict) or not isinstance(op, (ast.In, ast.NotIn)):  # a key is found at once
-                self._weigh(right)
+            self._spend_on(left)
+            if not isinstance(right, dict) or not isinstance(op, (ast.In, ast.NotIn)):  # the search for a key is fast
+                self._spend_on(right)
             if not COMPARISONS[type(op)](left, right):
                 return False
             left = right
@@ -193,9 +193,8 @@ class _Evaluation:
         if isinstance(holder, dict) and not isinstance(key, (slice, list)):
             return _key(holder, key)
         if not isinstance(holder, (list, str)):
-            raise Refused(
-                f"{_quoted_source(node.value)} is {_kind(holder)}; only lists, texts and dictionaries have [ ]"
-            )
+            text = f"{_quoted_source(node.value)} is {_kind(holder)}"
+            raise Refused(f"{text}; only lists, texts and dictionaries have [ ]")
         return holder[key]
 
     def _slice(self, node: ast.Slice) -> Value:
@@ -211,7 +210,7 @@ class _Evaluation:
         if method is None:
             raise Refused(f"{_quoted_source(node)}: {_kind(holder)} has no attribute {name!r} that may be used")
         if isinstance(holder, str):
-            self._weigh(holder)
+            self._spend_on(holder)
         return XacroFunction(name, lambda *arguments: method(holder, *arguments))
 
     def _call(self, node: ast.Call) -> Value:
@@ -219,7 +218,7 @@ class _Evaluation:
         if not isinstance(function, XacroFunction):
             raise Refused(f"{_quoted_source(node.func)} is {_kind(function)}, not a function")
         arguments = [self.value(argument) for argument in node.args]
-        self._weigh(*arguments)
+        self._spend_on(*arguments)
         if any(keyword.arg is None for keyword in node.keywords):
             raise Refused(f"** is not allowed in {_quoted_source(node)}")
         named = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
@@ -227,20 +226,20 @@ class _Evaluation:
 
 
 def look_up(names: Lookup, name: str, what: str) -> Value:
-    """Return the value of a name. Raises `Refused` with a suggestion."""
+    """Return the value of a name, or raise `Refused` with a suggestion."""
     try:
         return names.value_of(name)
     except KeyError:
-        near = closest_name(name, names.known_names())
-        guess = f"; did you mean {near!r}?" if near else ""
+        closest = closest_name(name, names.known_names())
+        guess = f"; did you mean {closest!r}?" if closest else ""
         raise Refused(f"unknown {what} {name!r}{guess}") from None
 
 
 def _key(holder: dict[Any, Any], key: Value) -> Value:
     if key in holder:
         return holder[key]
-    near = closest_name(key, map(str, holder))
-    raise Refused(f"no key {key!r}" + (f"; did you mean {near!r}?" if near else f" among {list(holder)[:12]}"))
+    closest = closest_name(key, map(str, holder))
+    raise Refused(f"no key {key!r}" + (f"; did you mean {closest!r}?" if closest else f" among {list(holder)[:12]}"))
 
 
 def size(value: Value) -> int:
@@ -332,52 +331,35 @@ def _dictionary(source: Value = None, /, **named: Value) -> Value:
     return {**dict(source or {}), **named}
 
 
+# fmt: off
 UNARY_OPERATORS: dict[type, Callable[[Value], Value]] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
 }
 BINARY_OPERATORS: dict[type, Callable[[Value, Value], Value]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: _times,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: _remainder,
-    ast.Pow: _power,
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: _times, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: _remainder, ast.Pow: _power,
 }
 COMPARISONS: dict[type, Callable[[Value, Value], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }
 ALLOWED_METHODS: dict[tuple[str, str], Callable[..., Value]] = {
-    ("str", "split"): str.split,
-    ("str", "strip"): str.strip,
-    ("str", "lower"): str.lower,
-    ("str", "upper"): str.upper,
-    ("str", "startswith"): str.startswith,
-    ("str", "endswith"): str.endswith,
+    **{("str", name): getattr(str, name) for name in ("split", "strip", "lower", "upper", "startswith", "endswith")},
     ("dict", "get"): dict.get,
 }
+# fmt: on
 
 
 def _functions(**functions: Callable[..., Value]) -> dict[str, Value]:
     return {name: XacroFunction(name, function) for name, function in functions.items()}
 
 
-_OF_MATH = (
+_MATH_FUNCTIONS = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "sqrt", "hypot", "radians"),
     *("degrees", "exp", "log", "log10", "pow", "floor", "ceil", "trunc", "fabs", "fmod", "copysign", "isnan", "isinf"),
 )
-MATH_NAMES = _functions(**{name: getattr(math, name) for name in _OF_MATH}) | {
+MATH_NAMES = _functions(**{name: getattr(math, name) for name in _MATH_FUNCTIONS}) | {
     "pi": math.pi,
     "tau": math.tau,
     "e": math.e,

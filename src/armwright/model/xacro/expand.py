@@ -20,7 +20,7 @@ from armwright.model.xml import Element
 
 MAX_STEPS = 300_000
 ELEMENT_COST = 5
-"""Steps of an element; a node of an expression costs one. Known robots take less than a tenth of all steps."""
+"""Steps of an element; a node of an expression costs one. Published robots take less than a tenth of MAX_STEPS."""
 
 MAX_CALL_DEPTH = 200
 MAX_INCLUDED_FILES = 500
@@ -39,10 +39,10 @@ def expand(
     """
     path = Path(path)
     budget = Budget(MAX_STEPS)
-    given = _argument_texts(arguments)
-    texts = TextExpander(ReadableFolders.around(path, packages), dict(given), budget)
+    argument_texts = _argument_texts(arguments)
+    texts = TextExpander(ReadableFolders.around(path, packages), dict(argument_texts), budget)
     root = _Expansion(texts, budget).document(path)
-    for name in given:
+    for name in argument_texts:
         if name not in texts.used:
             raise ModelError(f"{path} has no argument {name!r}; {_guess(name, sorted(texts.used))}")
     return root
@@ -53,20 +53,18 @@ def _argument_texts(arguments: Mapping[str, str | float] | None) -> dict[str, st
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):
-        raise ModelError(
-            f"mappings = {arguments!r}; expected a mapping of arguments to values, as in {{'prefix': 'left_'}}"
-        )
+        expected = "a mapping of arguments to values, as in {'prefix': 'left_'}"
+        raise ModelError(f"mappings = {arguments!r}; expected {expected}")
     for name, value in arguments.items():
         if not isinstance(name, str) or not isinstance(value, (str, Real)):
-            raise ModelError(
-                f"mappings[{name!r}] = {value!r}; expected the name of an argument, and a text or a number"
-            )
+            expected = "the name of an argument, and a text or a number"
+            raise ModelError(f"mappings[{name!r}] = {value!r}; expected {expected}")
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in arguments.items()}
 
 
 @dataclass(frozen=True)
 class Context:
-    """The scope, the files on the way to an element, and the macro call it is in."""
+    """The scope of an element, the chain of files that include it, and the macro call around it."""
 
     scope: Scope
     files: tuple[Path, ...]
@@ -139,7 +137,7 @@ class _Expansion:
         self.texts.file = visit.context.file
         try:
             if isinstance(step, MacroCall):
-                self._called(step)
+                self._expand_macro(step)
             elif step.element.tag.startswith(XACRO_PREFIX):
                 self.handlers.get(step.element.tag.removeprefix(XACRO_PREFIX), self._call)(step)
             else:
@@ -150,7 +148,7 @@ class _Expansion:
             visit.fail("elements, properties or expressions are nested too deeply")
 
     def _push(self, elements: Sequence[Element], output: Element, context: Context, level: int) -> None:
-        """Push elements to expand next, in order, and spend their steps now, which bounds the stack."""
+        """Push elements to expand next, in order, and spend their steps, which bounds the stack."""
         self.budget.spend(ELEMENT_COST * len(elements))
         self.stack.extend(Visit(element, output, context, level) for element in reversed(elements))
 
@@ -162,12 +160,12 @@ class _Expansion:
 
     def _write(self, text: str, output: Element) -> None:
         output.text += text
-        self.budget.spend(len(output.text) // 50)  # all of it is copied
+        self.budget.spend(len(output.text) // 50)  # the entire text is copied
 
     # elements
 
     def _plain(self, visit: Visit) -> None:
-        """Keep an element, with its texts replaced."""
+        """Copy an element with its texts expanded."""
         source, scope = visit.element, visit.context.scope
         if visit.level >= xml.MAX_XML_DEPTH:
             visit.fail(f"elements are nested more than {xml.MAX_XML_DEPTH} deep")
@@ -177,9 +175,9 @@ class _Expansion:
             for name, value in source.attributes.items()
             if not name.startswith(XACRO_PREFIX) and name != "xmlns:xacro"
         }
-        made = Element(source.tag, attributes, source.file, source.line, text=self.texts.text(source.text, scope))
-        visit.output.children.append(made)
-        self._push(source.children, made, visit.context, visit.level + 1)
+        copy = Element(source.tag, attributes, source.file, source.line, text=self.texts.text(source.text, scope))
+        visit.output.children.append(copy)
+        self._push(source.children, copy, visit.context, visit.level + 1)
 
     def _element(self, visit: Visit) -> None:
         name = self._evaluated(visit, "xacro:name")
@@ -205,26 +203,26 @@ class _Expansion:
         return bool(known)
 
     def _evaluated(self, visit: Visit, name: str) -> str:
-        """Return a required attribute with everything in it replaced."""
+        """Return a required attribute, expanded."""
         return self.texts.text(visit.element.text_of(name), visit.context.scope)
 
     # properties, arguments and files
 
     def _property(self, visit: Visit) -> None:
-        name, scope, given = self._evaluated(visit, "name"), visit.context.scope, visit.element.attributes
+        name, scope, attributes = self._evaluated(visit, "name"), visit.context.scope, visit.element.attributes
         if not name.isidentifier() or name.startswith("__"):
             visit.fail(f"property {name!r}: expected a name of letters, digits and _")
-        ways = [key for key in ("value", "default", "remove") if key in given]
-        if len(ways) > 1:
-            visit.fail(f"property {name!r} has {' and '.join(ways)}; expected one of them")
-        if self._truth(visit, given.get("remove", "false")):
+        keys = [key for key in ("value", "default", "remove") if key in attributes]
+        if len(keys) > 1:
+            visit.fail(f"property {name!r} has {' and '.join(keys)}; expected one of them")
+        if self._truth(visit, attributes.get("remove", "false")):
             for holder in scope.enclosing():
                 holder.values.pop(name, None)
-        elif "default" not in given or not any(name in holder.values for holder in scope.enclosing()):
-            self._set(visit, name, given.get("value", given.get("default")))
+        elif "default" not in attributes or not any(name in holder.values for holder in scope.enclosing()):
+            self._set(visit, name, attributes.get("value", attributes.get("default")))
 
     def _set(self, visit: Visit, name: str, text: str | None) -> None:
-        """Set a property, lazily if it stays in this scope; without a value it is a block."""
+        """Set a property, in the scope of its definition lazily; without a value it is a block."""
         scope, target = visit.context.scope, self._target(visit)
         if text is None:
             target.blocks["**" + name] = Block(tuple(visit.element.children), visit.element.text, expanded=False)
@@ -234,12 +232,10 @@ class _Expansion:
             return
         value = literal(text)
         lazy = isinstance(value, str) and "$" in value
-        target.values[name] = (
-            LazyProperty(value, visit.element) if lazy else literal(value)
-        )  # xacro, too, does this twice
+        target.values[name] = LazyProperty(value, visit.element) if lazy else literal(value)  # twice, as in xacro
 
     def _target(self, visit: Visit) -> Scope:
-        """Return the scope that a property is written to."""
+        """Return the scope of a property."""
         where, scope = visit.element.attributes.get("scope"), visit.context.scope
         if where is None:
             return scope
@@ -280,13 +276,12 @@ class _Expansion:
         self._content(self._parse(visit, path), replace(visit, context=inside))
 
     def _parse(self, visit: Visit, path: Path) -> Element:
-        """Return a parsed file, parsed once, since expansion does not change it."""
+        """Return a parsed file from a cache, since expansion does not change it."""
         if path not in self.parsed:
             self.bytes += path.stat().st_size
             if len(self.parsed) >= MAX_INCLUDED_FILES or self.bytes > xml.MAX_XML_BYTES:
-                visit.fail(
-                    f"more than {MAX_INCLUDED_FILES} files, or {xml.MAX_XML_BYTES >> 20} MB of them, are included"
-                )
+                megabytes = xml.MAX_XML_BYTES >> 20
+                visit.fail(f"more than {MAX_INCLUDED_FILES} files, or {megabytes} MB of them, are included")
             self.parsed[path] = xml.read(path)
         return self.parsed[path]
 
@@ -301,7 +296,7 @@ class _Expansion:
         visit.context.scope.macros[name] = Macro(name, parameters(text), visit.element)
 
     def _call(self, visit: Visit) -> None:
-        """Expand the blocks of a call first, since the macro gets expanded ones."""
+        """Schedule a macro call, and first the expansion of its blocks."""
         element, scope = visit.element, visit.context.scope
         name = element.tag.removeprefix(XACRO_PREFIX)
         if name == "call":
@@ -318,12 +313,12 @@ class _Expansion:
         self.stack.append(MacroCall(*found, blocks, visit))
         self._push(element.children, blocks, visit.context, 0)
 
-    def _called(self, call: MacroCall) -> None:
+    def _expand_macro(self, call: MacroCall) -> None:
         macro, visit = call.macro, call.visit
-        given, blocks = visit.element.attributes, list(call.blocks.children)
+        arguments, blocks = visit.element.attributes, list(call.blocks.children)
         self.budget.spend(len(macro.parameters))
         names = {parameter.name: None for parameter in macro.parameters if not parameter.block}
-        for name in given:
+        for name in arguments:
             if name not in names:
                 visit.fail(f"macro {macro.name!r} has no parameter {name!r}; {_guess(name, names)}")
         scope = call.scope.nested()
@@ -332,14 +327,14 @@ class _Expansion:
                 if not blocks:
                     visit.fail(f"macro {macro.name!r} needs a block {parameter.name!r}, an element inside the call")
                 scope.blocks[parameter.name] = _block(parameter, blocks.pop(0))
-            elif parameter.name in given:
-                scope.values[parameter.name] = self.texts.typed(given[parameter.name], visit.context.scope)
+            elif parameter.name in arguments:
+                scope.values[parameter.name] = self.texts.typed(arguments[parameter.name], visit.context.scope)
             else:
                 scope.values[parameter.name] = self._default(parameter, call)
         if blocks:
             visit.fail(f"macro {macro.name!r} has no parameter for the block <{blocks[0].tag}>")
-        called = f"macro {macro.name!r} called at {visit.element.file}, line {visit.element.line}"
-        inside = replace(visit.context, scope=scope, calls=visit.context.calls + 1, call=called)
+        place = f"macro {macro.name!r} called at {visit.element.file}, line {visit.element.line}"
+        inside = replace(visit.context, scope=scope, calls=visit.context.calls + 1, call=place)
         self._content(macro.body, replace(visit, context=inside))
 
     def _default(self, parameter: MacroParameter, call: MacroCall) -> Value:
@@ -349,7 +344,7 @@ class _Expansion:
                 return caller.value_of(parameter.name)
             except KeyError:
                 if parameter.default is None:
-                    call.visit.fail(f"there is no property {parameter.name!r} to hand to macro {macro.name!r}")
+                    call.visit.fail(f"there is no property {parameter.name!r} for macro {macro.name!r}")
         if parameter.default is None:
             needed = ", ".join(p.name for p in macro.parameters if not p.optional)
             call.visit.fail(f"macro {macro.name!r} is called without {parameter.name!r}; it needs {needed}")
@@ -383,5 +378,5 @@ def _block(parameter: MacroParameter, element: Element) -> Block:
 
 def _guess(name: str, known: Iterable[str]) -> str:
     names = list(known)
-    near = closest_name(name, names)
-    return f"did you mean {near!r}?" if near else f"known are {', '.join(names) or 'none'}"
+    closest = closest_name(name, names)
+    return f"did you mean {closest!r}?" if closest else f"known are {', '.join(names) or 'none'}"

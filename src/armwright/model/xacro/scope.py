@@ -28,7 +28,7 @@ class LazyProperty:
 
 @dataclass(frozen=True)
 class MacroParameter:
-    """A parameter of a macro. If missing, `inherits` (^) takes the caller's property, else `default` counts."""
+    """A parameter of a macro. If missing, `inherits` (^) takes the caller's property, else `default` applies."""
 
     name: str
     inherits: bool = False
@@ -54,7 +54,7 @@ class Macro:
 
 @dataclass(frozen=True)
 class Block:
-    """XML to insert: the text of a property, or elements passed to a macro, which are already expanded."""
+    """XML to insert: the text of a property, or the elements of a macro call, which are `expanded` already."""
 
     elements: tuple[Element, ...]
     text: str
@@ -62,7 +62,7 @@ class Block:
 
 
 class Scope:
-    """Properties, blocks and macros of a file or of one call; other names are looked up in the enclosing scopes.
+    """Properties, blocks and macros of a file or of one call; the enclosing scopes have further names.
 
     A `namespace` is the scope of a file included with ns=.
     """
@@ -94,36 +94,35 @@ class Scope:
         return [*(name for scope in self.enclosing() for name in scope.values), *BUILT_IN_NAMES]
 
     def block(self, name: str) -> Block | None:
-        """Return a block or None; `**name` comes before `*name`, as in xacro."""
+        """Return a block or None; `**name` precedes `*name`, as in xacro."""
         keys = ("**" + name, "*" + name)
         return next((scope.blocks[key] for key in keys for scope in self.enclosing() if key in scope.blocks), None)
 
     def macro(self, name: str) -> tuple[Macro, Scope] | None:
-        """Return a macro and the scope where it is found: this one, or the namespace of a name like `arm.link`."""
+        """Return a macro and its scope, which for a name like `arm.link` is in a namespace."""
         scope = self
         *namespaces, last = name.split(".")
         for namespace in namespaces:
-            found = next((s.values[namespace] for s in scope.enclosing() if namespace in s.values), None)
-            if not isinstance(found, Scope):
+            value = next((s.values[namespace] for s in scope.enclosing() if namespace in s.values), None)
+            if not isinstance(value, Scope):
                 return None
-            scope = found
+            scope = value
         return next(((s.macros[last], scope) for s in scope.enclosing() if last in s.macros), None)
 
     def _evaluated(self, name: str) -> Value:
-        """Return the value of a property of this scope; evaluate it at its first use."""
+        """Return the value of a property of this scope, evaluated at its first use."""
         value = self.values[name]
         if not isinstance(value, LazyProperty):
             return value
         if name in self.pending:
-            raise Refused(
-                f"property {name!r} refers to itself ({' -> '.join([*self.pending, name])}); "
-                'lazy_eval="false" evaluates it where it is defined'
-            )
+            cycle = " -> ".join([*self.pending, name])
+            text = f"property {name!r} refers to itself ({cycle})"
+            raise Refused(f'{text}; lazy_eval="false" evaluates it at its definition')
         self.pending.append(name)
         try:
             self.values[name] = self.evaluate(value.text, self)
         except Refused as error:
-            if len(self.pending) > 1:  # only the requested property is named
+            if len(self.pending) > 1:  # the message names only the requested property
                 raise
             raise Refused(f"{error}, in property {name!r} ({value.element.file}, line {value.element.line})") from None
         finally:
@@ -133,7 +132,7 @@ class Scope:
 
 def parameters(text: str) -> tuple[MacroParameter, ...]:
     """Return the parameters of a macro: `a b:=1 c:=^ d:=^|1 *block **content`."""
-    found: dict[str, MacroParameter] = {}
+    by_name: dict[str, MacroParameter] = {}
     text, i = text.strip(), 0
     if len(text) > MAX_PARAMETER_CHARS:
         raise Refused(f"params has {len(text)} characters; expected at most {MAX_PARAMETER_CHARS}")
@@ -141,8 +140,8 @@ def parameters(text: str) -> tuple[MacroParameter, ...]:
         match = _PARAMETER.match(text, i)
         if match is None or set(match[1]) & set("'\"${}()") or not match[1].strip("*"):
             raise Refused(f"params = {text[:80]!r}: expected names, with defaults as in a:=1 b:='two words' c:=^|0")
-        if match[1] in found:
-            raise Refused(f"params = {text[:80]!r}: two are called {match[1]!r}")
-        found[match[1]] = MacroParameter(match[1], bool(match[2]), match[3] or None)
+        if match[1] in by_name:
+            raise Refused(f"params = {text[:80]!r}: two parameters are called {match[1]!r}")
+        by_name[match[1]] = MacroParameter(match[1], bool(match[2]), match[3] or None)
         i = match.end()
-    return tuple(found.values())
+    return tuple(by_name.values())

@@ -36,7 +36,7 @@ from armwright.model.xacro.evaluate import (
 )
 
 MAX_PROPERTY_DEPTH = 40
-"""The depth of properties that use each other."""
+"""The largest depth of properties that use each other."""
 SEARCH_COST = 20
 """Steps of a search for a file or folder."""
 
@@ -56,9 +56,9 @@ class RecordedNames(Namespace):
 
 @dataclass
 class TextExpander:
-    """The texts of one document; `file` is the one being expanded.
+    """The expansion of the texts of one document; `file` is the current file.
 
-    `used` are the arguments it has used or declared, `declared` those of <xacro:arg>.
+    `used` are the used or declared arguments, `declared` those of <xacro:arg>.
     """
 
     folders: ReadableFolders
@@ -71,11 +71,11 @@ class TextExpander:
     nesting: int = 0
 
     def text(self, text: str, names: Lookup) -> str:
-        """Return a text with everything in it replaced."""
+        """Return a text, expanded."""
         return text_of(self.value(text, names)) if "$" in text else text
 
     def value(self, text: str, names: Lookup) -> Value:
-        """Return the same with its type: a text that is one expression has the expression's type."""
+        """Return an expanded text with its type: a text that is one expression has the type of the expression."""
         self.nesting += 1
         try:
             if self.nesting > MAX_PROPERTY_DEPTH:
@@ -85,14 +85,14 @@ class TextExpander:
             self.nesting -= 1
         if len(parts) == 1:
             return parts[0]
-        whole = "".join(map(text_of, parts))
-        self.budget.spend(len(parts) + len(whole) // 50)
-        if len(whole) > MAX_TEXT_CHARS:
-            raise Refused(f"a text of {len(whole)} characters; expected at most {MAX_TEXT_CHARS}")
-        return whole
+        joined = "".join(map(text_of, parts))
+        self.budget.spend(len(parts) + len(joined) // 50)
+        if len(joined) > MAX_TEXT_CHARS:
+            raise Refused(f"a text of {len(joined)} characters; expected at most {MAX_TEXT_CHARS}")
+        return joined
 
     def typed(self, text: str, names: Lookup) -> Value:
-        """Return the value of a property or parameter: a text that spells a number is one."""
+        """Return the value of a property or parameter, with numbers and truth values as such."""
         return literal(self.value(text, names))
 
     def functions(self) -> Namespace:
@@ -136,19 +136,19 @@ class TextExpander:
         self.used.add(name)
         if name in self.arguments:
             return self.arguments[name]
-        give = f"give it to load: mappings={{{name!r}: value}}"
+        advice = f"give it to load: mappings={{{name!r}: value}}"
         if name in self.declared:
-            raise Refused(f"argument {name!r} has no default; {give}")
-        near = closest_name(name, self.arguments)
-        raise Refused(f"unknown argument {name!r}; " + (f"did you mean {near!r}? Or {give}" if near else give))
+            raise Refused(f"argument {name!r} has no default; {advice}")
+        closest = closest_name(name, self.arguments)
+        raise Refused(f"unknown argument {name!r}; {f'did you mean {closest!r}? Or ' if closest else ''}{advice}")
 
     def _package_folder(self, package: str) -> str:
-        """Return a folder, or a package name, which fails only if one of its files is read."""
+        """Return a folder, or a package name, which is an error only if one of its files is read."""
         self.budget.spend(SEARCH_COST)
         return str(self.folders.package(package, self.file) or SCHEME + package)
 
     def _arguments(self) -> Namespace:
-        """Return the names for $(eval ...): the arguments directly, or through arg('name')."""
+        """Return the names for $(eval ...): the arguments, also as arg('name')."""
         self.budget.spend(SEARCH_COST + len(self.arguments))
         values = {name: literal(text) for name, text in self.arguments.items()}
         functions = {
@@ -167,7 +167,7 @@ class TextExpander:
         return ""
 
     def _load_yaml(self, name: Value) -> Value:
-        """Return the data of a file, read once: expressions cannot change it."""
+        """Return the data of a file from a cache: expressions cannot change it."""
         path = self._path(name)
         if path not in self.loaded:
             self.loaded[path] = yaml.read(path, self.budget)
@@ -175,7 +175,7 @@ class TextExpander:
 
 
 def literal(value: Value) -> Value:
-    """Return the number or truth value that a text spells; '...' keeps it a text, and so does a _."""
+    """Return the number or truth value in a text; a text with quotes '...' or _ stays a text."""
     if not isinstance(value, str):
         return value
     if len(value) >= 2 and value[0] == value[-1] == "'":
@@ -191,15 +191,15 @@ def literal(value: Value) -> Value:
 
 
 def _fatal(*parts: Value) -> NoReturn:
-    raise Refused("the file says: " + " ".join(map(text_of, parts)))
+    raise Refused("message of the file: " + " ".join(map(text_of, parts)))
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield plain text, ${...}, $(...) with balanced parentheses, $${ or $$( for themselves, other $."""
+    """Yield the pieces of a text: plain text, ${...}, $(...) with balanced parentheses, escaped $${ or $$(, other $."""
     start = 0
     while start < len(text):
         piece = _PIECE.match(text, start)
-        assert piece is not None  # there is either a $ or something else
+        assert piece is not None  # each character matches
         end = piece.end()
         if piece[0] == "$" and text[end : end + 1] in ("{", "("):
             end = _closed(text, start)
@@ -208,7 +208,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _closed(text: str, start: int) -> int:
-    """Return the end of the $( at `start`. A ${ without an end fails too."""
+    """Return the end of the $( at `start`; also a ${ without an end is an error."""
     depth = 0
     for i in range(start + 1, len(text) if text[start + 1] == "(" else 0):
         depth += {"(": 1, ")": -1}.get(text[i], 0)

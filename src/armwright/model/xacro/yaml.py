@@ -1,4 +1,4 @@
-"""YAML parameter files of xacro: plain data, small, with xacro's units such as `!degrees 90`."""
+"""Small YAML parameter files of xacro, with its units such as `!degrees 90`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from armwright.model.refusal import Refused
 from armwright.model.xacro.evaluate import BUILT_IN_NAMES, Budget, Namespace, Value, evaluate, size
 
 MAX_YAML_BYTES = 64 << 10
-"""The size of a file, which PyYAML parses in half a second."""
+"""The largest size of a file, which PyYAML parses in half a second."""
 YAML_UNITS = {
-    "!radians": 1.0,
-    "!degrees": math.pi / 180,
-    "!meters": 1.0,
-    "!millimeters": 1e-3,
-    "!foot": 0.3048,
+    "!radians": 1.0, "!degrees": math.pi / 180, "!meters": 1.0, "!millimeters": 1e-3, "!foot": 0.3048,
     "!inches": 0.0254,
-}
+}  # fmt: skip
 
 
 def read(path: Path, budget: Budget) -> Value:
@@ -35,11 +31,11 @@ def read(path: Path, budget: Budget) -> Value:
         raise Refused(f"cannot read {path}: {error.strerror}") from None
     try:
         budget.spend(len(data))
-        found = yaml.load(data, _loader(yaml, budget))
-        budget.spend(size(found))
-        return _plain(found)
+        values = yaml.load(data, _loader(yaml, budget))
+        budget.spend(size(values))
+        return _plain(values)
     except (yaml.YAMLError, OSError, ValueError, RecursionError, Refused) as error:
-        raise Refused(f"{path} is not YAML that can be used: {' '.join(str(error).split())}") from None
+        raise Refused(f"{path} is not usable YAML: {' '.join(str(error).split())}") from None
 
 
 def _loader(yaml: Any, budget: Budget) -> Any:
