@@ -346,7 +346,7 @@ def test_a_floating_base(tmp_path: Path) -> None:
         quiet(written(tmp_path, free), locked={"up": 1})
     led = free + links("c") + joint("after", "b", "c", more='<mimic joint="up"/>')
     with pytest.raises(
-        aw.ModelError, match="joint 'after' mimics 'up', which is floating; expected a joint that turns"
+        aw.ModelError, match="joint 'after' mimics 'up', which is floating; expected a revolute or prismatic joint"
     ):
         quiet(written(tmp_path, led))
 

@@ -150,7 +150,7 @@ def test_a_bad_file_is_told_where_and_why(old: str, new: str, message: str, tmp_
 def test_an_empty_robot_is_refused(tmp_path: Path) -> None:
     with pytest.raises(aw.ModelError, match=r"the robot is empty; expected one \[\[link\]\] table per joint"):
         load(tmp_path, 'convention = "modified"')
-    with pytest.raises(aw.ModelError, match="is a scenario or a study, not a robot: it has one, robot = 'rr'"):
+    with pytest.raises(aw.ModelError, match="is a scenario or a study, not a robot; its robot is 'rr'"):
         load(tmp_path, 'robot = "rr"')
     with pytest.raises(aw.ModelError, match="is empty: expected at least one joint"):
         aw.Robot.from_dh([], "modified")
