@@ -35,7 +35,7 @@ POSIX = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_REFUSED", set())
+    monkeypatch.setattr(cache, "_REFUSED_FOLDERS", set())
     yield tmp_path / "cache"
 
 
@@ -289,11 +289,11 @@ cache.write("a" * 64, b"code")
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode < 0
     (left,) = (file for file in folder.iterdir() if file.name != "key")
-    monkeypatch.setattr(cache, "_unswept", [cache.MAX_CACHE_BYTES])
+    monkeypatch.setattr(cache, "_sizes_since_sweep", [cache.MAX_CACHE_BYTES])
     cache.write("b" * 64, b"code")
     assert left.exists()  # it might still be written to
     os.utime(left, (1, 1))
-    monkeypatch.setattr(cache, "_unswept", [cache.MAX_CACHE_BYTES])
+    monkeypatch.setattr(cache, "_sizes_since_sweep", [cache.MAX_CACHE_BYTES])
     cache.write("b" * 64, b"code")
     assert {f.name for f in folder.iterdir()} == {"b" * 64, "key"}
 

@@ -235,7 +235,7 @@ def test_what_cannot_be_drawn_is_reported() -> None:
     with pytest.raises(InputError, match="draw differently"):
         aw.simulate_batch(RR, [aw.torque.noise(drawn, hold) for hold in (0.1, 0.2)], duration=1.0)
     for options in ({"integrator": "radau"}, {"events": [aw.integrate.Event(lambda t, y: 1.0)]}):
-        with pytest.raises(InputError, match="drawn by compiled rollouts"):
+        with pytest.raises(InputError, match="only compiled rollouts draw noise"):
             aw.simulate(RR, LAW, duration=1.0, **options)
-    with pytest.raises(InputError, match="drawn by compiled rollouts"):
+    with pytest.raises(InputError, match="only compiled rollouts draw noise"):
         aw.torques_along(RR, aw.trajectory.quintic([0, 1], [[0, 0], [1, 1]]), friction_law=NOISE)

@@ -633,7 +633,7 @@ def test_a_module_goes_with_its_own_gearbox_alone() -> None:
     pairs = 7 * 13 + 5
     assert found.full_product == pairs**2
     own = replace(book, motors=book.motors[-1:], gearboxes=book.gearboxes[:2])
-    with pytest.raises(aw.InputError, match="no motor of 'products' fits any of its gearboxes; check their goes_with"):
+    with pytest.raises(aw.InputError, match="no motor of 'products' fits any gearbox; check their goes_with"):
         aw.size(robot, motion(robot, 1), [None], own, samples=SAMPLES)
     with pytest.raises(aw.InputError, match=r"goes_with = 'g' is not a list of texts"):
         replace(book.motors[0], goes_with="g")
@@ -644,7 +644,7 @@ def test_a_page_and_a_table(tmp_path: Path) -> None:
     found = aw.size(robot, motion(robot, 1), [None, 1.0], samples=30)
     text = found.to_html(tmp_path / "page.html").read_text()
     assert "&lt;b&gt;rr" in text and text.count("<figure") == 2 and "binding" in text
-    assert "The best of 2.304e+05 sets by mass" in str(found) and f"{found.judged:,} judgements" in str(found)
+    assert "The best of 2.304e+05 sets by mass" in str(found) and f"{found.judged:,} evaluations" in str(found)
     assert found.full_product == 480**2
 
 

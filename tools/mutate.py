@@ -86,7 +86,7 @@ EQUIVALENT: dict[str, str] = {
     "block.fma(z, p, block.lanes.splat(c))": "a product is the same either way",
     "simulation/rollouts.py Rollouts.__init__: 0 in np.zeros(0, dtype) -> 1": "fixed steps read no options",
     "backends/llvm/body.py _sign: fcmp one -> fcmp une": "a nan is put back by the choice that follows",
-    "scenario/standard_motion.py _pace: np.linspace(motion.start, motion.end, 201) -> "
+    "scenario/standard_motion.py _speed_within: np.linspace(motion.start, motion.end, 201) -> "
     "np.linspace(motion.end, motion.start, 201)": "only the largest of the values is used",
     "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
     "backends/text/c.py notation.constant: x < 0 -> x >= 0": BRACKETS,

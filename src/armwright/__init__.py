@@ -1,6 +1,6 @@
 """armwright: the dynamics of robots, by every published formulation, checked against each other.
 
-A name is imported when it is first asked for (PEP 562): whoever wants a list of commands does not wait for a compiler.
+Names are imported on first use (PEP 562), so that simple commands do not load the compiler.
 """
 
 import sys
@@ -83,7 +83,7 @@ __all__ = [
     "trajectory",
 ]
 
-_ROOMS = {
+_NAMES_BY_MODULE = {
     "draws": ["draws"],
     "errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
     "export": ["export"],
@@ -102,35 +102,35 @@ _ROOMS = {
     "study.operation_counts": ["count_operations"],
     "sweep": ["Study", "open_study"],
 }
-"""What the package has from each room; its other names are rooms themselves."""
+"""The public names by module; the other public names are subpackages."""
 
 _HOMES = {
-    entry.split(" as ")[-1]: (f"{__name__}.{room}", entry.split(" as ")[0])
-    for room, entries in _ROOMS.items()
+    entry.split(" as ")[-1]: (f"{__name__}.{module}", entry.split(" as ")[0])
+    for module, entries in _NAMES_BY_MODULE.items()
     for entry in entries
 }
 
 
 class _Package(ModuleType):
-    """A package in which a function with the name of its room is not hidden by importing the room."""
+    """A package in which importing a module does not hide a function of the same name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _HOMES or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
-    if not TYPE_CHECKING:  # a name that is not above is an error to whoever checks types
+    if not TYPE_CHECKING:  # type checkers report unknown names
 
         def __getattr__(self, name: str) -> Any:
             if name in _HOMES:
-                room, inside = _HOMES[name]
-                value = self.__dict__[name] = getattr(import_module(room), inside)
+                module, inside = _HOMES[name]
+                value = self.__dict__[name] = getattr(import_module(module), inside)
                 return value
-            room = f"{__name__}.{name}"
+            module = f"{__name__}.{name}"
             if not name.startswith("_"):
                 try:
-                    return import_module(room)
+                    return import_module(module)
                 except ModuleNotFoundError as error:
-                    if error.name != room:
+                    if error.name != module:
                         raise
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -12,7 +12,7 @@ def main() -> None:
     """Run a command."""
     try:
         with deferred():
-            from armwright.cli import app  # noqa: PLC0415  (Ctrl-C is heard before it)
+            from armwright.cli import app  # noqa: PLC0415  (Ctrl-C is handled during the import)
         app(prog_name="armwright")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -127,11 +127,7 @@ class Vector(NamedTuple):
         return self.x * v.x + self.y * v.y + self.z * v.z
 
     def cross(self, v: Vector) -> Vector:
-        return Vector(
-            self.y * v.z - self.z * v.y,
-            self.z * v.x - self.x * v.z,
-            self.x * v.y - self.y * v.x,
-        )
+        return Vector(self.y * v.z - self.z * v.y, self.z * v.x - self.x * v.z, self.x * v.y - self.y * v.x)
 
 
 ZERO = Vector(0, 0, 0)

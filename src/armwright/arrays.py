@@ -21,42 +21,42 @@ MEMORY_CHECK = 1 << 30
 """Bytes below which an array is made without a check of the free memory."""
 
 
-def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Array:
+def numbers(name: str, value: ArrayLike, expected: str, card: bool = False) -> Array:
     """Return `value` as an array of numbers; text and masked entries are errors.
 
     An array on a GPU stays there if `card` allows it.
     """
     if masked(value):
         raise InputError(f"{name} has masked entries; fill them first")
-    there = on_card(value)
-    if there and not card:
+    on_device = on_card(value)
+    if on_device and not card:
         raise InputError(
             f"{name} is on a graphics card; expected an array of NumPy (`.get()` of CuPy's, `.cpu()` of PyTorch's), or "
             "a function or stepper made with target='cuda' to give it to"
         )
     try:
-        array: Array = value if there else np.asarray(value)  # type: ignore[assignment]
+        array: Array = value if on_device else np.asarray(value)  # type: ignore[assignment]
     except (TypeError, ValueError, RuntimeError) as error:  # the last is PyTorch's
         why = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
-        raise InputError(f"{name} is not an array of numbers: {why}; {wanted}") from None
-    kind = "b" if not there and _yes_or_no(value) else array.dtype.kind
+        raise InputError(f"{name} is not an array of numbers: {why}; {expected}") from None
+    kind = "b" if not on_device and _has_truth_value(value) else array.dtype.kind
     if kind not in "fiu":
-        raise InputError(f"{name} holds {_HELD.get(kind, f'{array.dtype.name} values')}, not numbers; {wanted}")
-    if not there and 0 in array.strides:  # a broadcast array may be larger than any memory
+        raise InputError(f"{name} holds {_KIND_NAMES.get(kind, f'{array.dtype.name} values')}, not numbers; {expected}")
+    if not on_device and 0 in array.strides:  # a broadcast array may be larger than any memory
         check_memory(name, array.shape, array.dtype)
     return array
 
 
-_HELD = {"b": "true or false", "O": "Python objects", "U": "text", "S": "text"}
+_KIND_NAMES = {"b": "true or false", "O": "Python objects", "U": "text", "S": "text"}
 
 
-def _yes_or_no(value: object) -> bool:
+def _has_truth_value(value: object) -> bool:
     """Return True if a list contains a truth value, which NumPy would convert to a number."""
     if not isinstance(value, (list, tuple)):
         return False
     kinds = set(map(type, value))
     lists = any(issubclass(kind, (list, tuple)) for kind in kinds)
-    return not kinds.isdisjoint((bool, np.bool_)) or (lists and any(map(_yes_or_no, value)))
+    return not kinds.isdisjoint((bool, np.bool_)) or (lists and any(map(_has_truth_value, value)))
 
 
 def on_card(value: object) -> bool:
@@ -89,15 +89,15 @@ def checked_array(
     name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str, card: bool = False
 ) -> Array:
     """Return `value` as an array of numbers with shape (..., *trailing)."""
-    expected = ", ".join(map(str, trailing))
-    wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
+    shape = ", ".join(map(str, trailing))
+    expected = f"expected shape ({shape}{',' if len(trailing) == 1 else ''}) or (..., {shape}): {meaning}"
     if not trailing:
-        wanted = f"expected a number, or an array with one for each state: {meaning}"
-    array = numbers(name, value, wanted, card)
+        expected = f"expected a number, or an array with one for each state: {meaning}"
+    array = numbers(name, value, expected, card)
     with np.errstate(over="ignore"):  # the result shows what becomes infinite
         array = array.astype(dtype, copy=False)
     if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
-        raise InputError(f"{name} has shape {array.shape}; {wanted}")
+        raise InputError(f"{name} has shape {array.shape}; {expected}")
     return array
 
 
@@ -111,11 +111,11 @@ def check_memory(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Non
 
 
 def _free_memory() -> float:
-    """Return the bytes of free memory, inf if the system does not tell."""
+    """Return the bytes of free memory, inf if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as table:
-            found = dict(line.split(":", 1) for line in table)
-        return float(found["MemAvailable"].split()[0]) * 1024
+            entries = dict(line.split(":", 1) for line in table)
+        return float(entries["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return math.inf
 
@@ -140,10 +140,10 @@ def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:
         ) from None
 
 
-def whole_number(name: str, value: object, least: int, meaning: str = "a whole number") -> int:
-    """Return `value` as an int, or raise an InputError if it is no integer of at least `least`."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} = {value!r}: expected {meaning}, {least} or more")
+def whole_number(name: str, value: object, minimum: int, meaning: str = "a whole number") -> int:
+    """Return `value` as an int, or raise an InputError if it is no integer of at least `minimum`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise InputError(f"{name} = {value!r}: expected {meaning}, {minimum} or more")
     return int(value)
 
 
@@ -182,8 +182,8 @@ def state_rows(array: Array, batch: tuple[int, ...], shape: tuple[int, ...]) -> 
 
 def addressable(array: Array) -> Array:
     """Return the array, copied only if its strides are no multiples of the item size."""
-    lies = all(stride % array.itemsize == 0 for stride in array.strides) and getattr(array.flags, "aligned", True)
-    return array if lies else np.ascontiguousarray(array)
+    regular = all(stride % array.itemsize == 0 for stride in array.strides) and getattr(array.flags, "aligned", True)
+    return array if regular else np.ascontiguousarray(array)
 
 
 def viewed(array: Array, shape: tuple[int, int]) -> Array | None:
@@ -194,23 +194,23 @@ def viewed(array: Array, shape: tuple[int, int]) -> Array | None:
         return None
 
 
-def empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
-    """Return a new array; with `beside`, states are contiguous, as in the input.
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any], contiguous_states: bool) -> Array:
+    """Return a new array, in which the values of one entry in all states are contiguous if `contiguous_states`.
 
-    Then every entry starts a cache line. Entries at multiples of 4 KB would evict each other from the cache; they are
-    moved one line further apart.
+    Then every entry starts a cache line. Entries at multiples of 4 KB would evict each other from the cache, so these
+    are one line further apart.
     """
     check_memory("the result", shape, dtype)
-    if not beside:
+    if not contiguous_states:
         return np.empty(shape, dtype)
     states, line = shape[0], _LINE // dtype.itemsize
-    apart = -(-states // line) * line
-    if apart * dtype.itemsize % 4096 == 0:
-        apart += line
+    stride = -(-states // line) * line
+    if stride * dtype.itemsize % 4096 == 0:
+        stride += line
     entries = math.prod(shape[1:])
-    memory = np.empty(entries * apart + line, dtype)
+    memory = np.empty(entries * stride + line, dtype)
     start = -memory.__array_interface__["data"][0] % _LINE // dtype.itemsize
-    columns = memory[start : start + entries * apart].reshape(*shape[1:], apart)[..., :states]
+    columns = memory[start : start + entries * stride].reshape(*shape[1:], stride)[..., :states]
     return np.moveaxis(columns, -1, 0)
 
 
@@ -244,6 +244,4 @@ def check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")
     if not out.flags.writeable or has_overlap(out):
-        raise InputError(
-            "out cannot be written to: it is read-only, or several of its entries share one place in memory"
-        )
+        raise InputError("out cannot be written to: it is read-only, or several of its entries share memory")

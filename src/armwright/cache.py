@@ -1,9 +1,9 @@
 """The cache on disk: compiled code, and the cheapest formulations.
 
-Code from a file is run, so no file is trusted. The folder must belong to this user and be writable by nobody else, or
-it is not used. A file is opened without following a link and without waiting on a pipe. It starts with a signature of
-its name and content by a key of this folder. A file that is missing, incomplete, damaged, foreign or misplaced is
-ignored, and its content is made again.
+Code from these files is executed, so no file is trusted. The folder is used only if it belongs to this user and nobody
+else may write to it. A file is opened without following a link and without waiting on a pipe. It starts with a
+signature of its name and content by a key of this folder. A file that is missing, incomplete, damaged, foreign or
+misplaced is ignored, and its content is made again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from armwright.errors import CacheWarning
 
 MAX_CACHE_BYTES = 256 * 2**20
-"""Bytes that are kept; beyond, the least recently used files are removed."""
+"""Largest size of the cache; beyond it, the least recently used files are removed."""
 
 STALE_PART_SECONDS = 60.0
 """Seconds after which an unfinished file belongs to a killed process."""
@@ -68,7 +68,7 @@ def read(name: str) -> bytes | None:
     """Return the content under a name, or None if it is missing or damaged."""
     with suppress(OSError), _opened() as folder:
         if folder is not None:
-            return _proven(name, _content(folder, name), _key(folder))
+            return _verified(name, _content(folder, name), _key(folder))
     return None
 
 
@@ -79,13 +79,13 @@ def write(name: str, code: bytes) -> None:
             return
         key = _key(folder, make=True)
         folder.put(name, CACHE_HEADER + _signature(name, code, key) + code)
-        _unswept.append(len(code))
-        if sum(_unswept) > MAX_CACHE_BYTES // 16:
-            _unswept.clear()
+        _sizes_since_sweep.append(len(code))
+        if sum(_sizes_since_sweep) > MAX_CACHE_BYTES // 16:
+            _sizes_since_sweep.clear()
             _sweep(folder)
 
 
-_unswept = [MAX_CACHE_BYTES]
+_sizes_since_sweep = [MAX_CACHE_BYTES]
 """The sizes of files written since this process last swept; it sweeps at its first write."""
 
 
@@ -99,14 +99,14 @@ class _Folder:
     def at(self, name: str) -> str:
         return str(self.path / name) if self.handle is None else name
 
-    def put(self, name: str, content: bytes, over: bool = True) -> None:
-        """Write a file, complete or not at all; `over` replaces an existing one."""
+    def put(self, name: str, content: bytes, overwrite: bool = True) -> None:
+        """Write a file, complete or not at all; `overwrite` replaces an existing one."""
         part = f"armwright-{secrets.token_hex(8)}.part"
         file = os.open(self.at(part), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=self.handle)
         try:
             with os.fdopen(file, "wb") as stream:
                 stream.write(content)
-            (os.replace if over else os.link)(
+            (os.replace if overwrite else os.link)(
                 self.at(part), self.at(name), src_dir_fd=self.handle, dst_dir_fd=self.handle
             )
         finally:
@@ -131,17 +131,17 @@ def _opened(make: bool = False) -> Iterator[_Folder | None]:
         return
     handle = os.open(path, _FOLDER)
     try:
-        yield _Folder(path, handle) if _used(path, os.fstat(handle)) else None
+        yield _Folder(path, handle) if _is_trusted(path, os.fstat(handle)) else None
     finally:
         os.close(handle)
 
 
-def _used(path: Path, info: os.stat_result) -> bool:
+def _is_trusted(path: Path, info: os.stat_result) -> bool:
     """Return True if only this user may write to a folder; warn once otherwise."""
-    if _ours(info):
+    if _is_private(info):
         return True
-    if path not in _REFUSED:
-        _REFUSED.add(path)
+    if path not in _REFUSED_FOLDERS:
+        _REFUSED_FOLDERS.add(path)
         why = "others than its owner may write to it" if info.st_uid == os.geteuid() else "it belongs to another user"
         warnings.warn(
             f"compiled code is not kept in {path}: {why}, and code that others put there would be run; make it your "
@@ -152,10 +152,10 @@ def _used(path: Path, info: os.stat_result) -> bool:
     return False
 
 
-_REFUSED: set[Path] = set()
+_REFUSED_FOLDERS: set[Path] = set()
 
 
-def _ours(info: os.stat_result) -> bool:
+def _is_private(info: os.stat_result) -> bool:
     """Return True if this user owns it and nobody else may write to it; on Windows the folder is private."""
     return not hasattr(os, "geteuid") or (info.st_uid == os.geteuid() and not info.st_mode & 0o022)
 
@@ -165,7 +165,7 @@ def _content(folder: _Folder, name: str) -> bytes:
     file = os.open(folder.at(name), os.O_RDONLY | _FILE, dir_fd=folder.handle)
     with os.fdopen(file, "rb") as stream:
         info = os.fstat(file)
-        if not stat.S_ISREG(info.st_mode) or not _ours(info) or info.st_size > MAX_CACHE_BYTES:
+        if not stat.S_ISREG(info.st_mode) or not _is_private(info) or info.st_size > MAX_CACHE_BYTES:
             return b""
         with suppress(OSError):
             os.utime(file if os.utime in os.supports_fd else folder.at(name))
@@ -185,11 +185,11 @@ def _key(folder: _Folder, make: bool = False) -> bytes:
     if not make:
         return b""
     with suppress(FileExistsError):
-        folder.put(KEY, secrets.token_bytes(KEY_BYTES), over=there)
+        folder.put(KEY, secrets.token_bytes(KEY_BYTES), overwrite=there)
     return _content(folder, KEY)
 
 
-def _proven(name: str, content: bytes, key: bytes) -> bytes | None:
+def _verified(name: str, content: bytes, key: bytes) -> bytes | None:
     start = len(CACHE_HEADER)
     signature, code = content[start : start + 32], content[start + 32 :]
     known = bool(key and code) and content[:start] == CACHE_HEADER

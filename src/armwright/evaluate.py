@@ -81,12 +81,12 @@ def kernel_evaluator(kernel: Kernel, subject: EvaluatedProblem, sources: Sources
         batch, out = call.batch, call.out
         states = math.prod(batch)
         columns = [state_rows(array, batch, own) for array, own in sources(call)]
-        beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
-        result = out if out is not None else empty((*batch, *shape), dtype, beside and len(batch) == 1)
+        contiguous = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
+        result = out if out is not None else empty((*batch, *shape), dtype, contiguous and len(batch) == 1)
         if out is not None:
             check_out(out, (*batch, *shape), dtype)
-        apart = out is None or can_write_into(out, dtype, columns)
-        view = viewed(result, (states, entries)) if apart else None
+        writable = out is None or can_write_into(out, dtype, columns)
+        view = viewed(result, (states, entries)) if writable else None
         target = view if view is not None else np.empty((states, entries), dtype)
         if not kernel.run(columns, target, call.threads) and call.raises:
             raise not_finite(subject, call, target.reshape((*batch, *shape)))
@@ -105,21 +105,21 @@ def device_evaluator(
     entries = math.prod(shape)
 
     def evaluate(call: CheckedCall) -> Any:
-        there = call._replace(arrays={name: card.to_device(array) for name, array in call.arrays.items()})
+        on_device = call._replace(arrays={name: card.to_device(array) for name, array in call.arrays.items()})
         batch, raises, out = call.batch, call.raises, _fits(call.out, (*call.batch, *shape), dtype)
         states, xp = math.prod(batch), card.cupy()
         columns = [
-            xp.broadcast_to(array, (*batch, *own)).reshape(states, math.prod(own)) for array, own in sources(there)
+            xp.broadcast_to(array, (*batch, *own)).reshape(states, math.prod(own)) for array, own in sources(on_device)
         ]
-        beside = len(batch) == 1 and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
-        target = xp.empty((entries, states), dtype).T if beside else xp.empty((states, entries), dtype)
+        contiguous = len(batch) == 1 and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
+        target = xp.empty((entries, states), dtype).T if contiguous else xp.empty((states, entries), dtype)
         if out is not None and out.flags.c_contiguous and not any(xp.may_share_memory(out, c) for c in columns):
             target = out.reshape(states, entries)
         good: Any = None if raises else xp.empty(states, bool)
         bad = kernel.launch(columns, target, good)
-        result = target.reshape((*batch, *shape)) if not beside or len(shape) == 1 else _unfolded(target, shape)
+        result = target.reshape((*batch, *shape)) if not contiguous or len(shape) == 1 else _unfolded(target, shape)
         if raises and kernel.first_bad(bad) is not None:
-            raise _fetched_error(card, subject, there, result)
+            raise _fetched_error(card, subject, on_device, result)
         if out is not None and not xp.may_share_memory(out, target):
             out[...] = result
         result = out if out is not None else result
@@ -136,7 +136,7 @@ def _fits(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
             f"array on the card of {dtype} with shape {shape}"
         )
     if out is not None and has_overlap(out):
-        raise InputError("out cannot be written to: several of its entries share one place in memory")
+        raise InputError("out cannot be written to: several of its entries share memory")
     return out
 
 
@@ -168,10 +168,10 @@ def loop_kernel(backend: Backend, loop: LoopForm, subject: EvaluatedProblem, loa
     """Return the kernel of a chain loop; without gravity for the mass matrix."""
     robot, dtype = subject.robot, subject.dtype.name
     check_solvable(subject.problem, robot)
-    still = replace(robot, gravity=(0.0, 0.0, 0.0)) if loop.columns else robot
+    weightless = replace(robot, gravity=(0.0, 0.0, 0.0)) if loop.columns else robot
     sweeps = CHAIN_PROBLEMS[loop.sweeps]
-    made = backend.loop(sweeps.steps(bool(loads)), sweeps.tables(still, dtype), dtype)
-    return MassMatrixKernel(made) if loop.columns else made
+    kernel = backend.loop(sweeps.steps(bool(loads)), sweeps.tables(weightless, dtype), dtype)
+    return MassMatrixKernel(kernel) if loop.columns else kernel
 
 
 def chain_sources(subject: EvaluatedProblem) -> Sources:
@@ -179,10 +179,10 @@ def chain_sources(subject: EvaluatedProblem) -> Sources:
     n, dtype, names = subject.robot.n, subject.dtype, subject.problem.arguments
 
     def sources(call: CheckedCall) -> list[tuple[Array, tuple[int, ...]]]:
-        given = [call.arrays[name] for name in names]
-        rest = package(*given).zeros(1, dtype)
+        arrays = [call.arrays[name] for name in names]
+        zeros = package(*arrays).zeros(1, dtype)
         loads = [(_loads(subject, call), (n, 6))] if len(call.arrays) > len(names) else []
-        return [*((array, (n,)) for array in (*given, *(rest,) * (3 - len(given)))), *loads]
+        return [*((array, (n,)) for array in (*arrays, *(zeros,) * (3 - len(arrays)))), *loads]
 
     return sources
 
@@ -236,10 +236,10 @@ def scalar_evaluator(formulation: Formulation, subject: EvaluatedProblem, card: 
     return evaluate
 
 
-def _filled(out: Any, result: Array, there: bool) -> Array:
+def _filled(out: Any, result: Array, on_device: bool) -> Array:
     if out is None:
         return result
-    if there:
+    if on_device:
         _fits(out, result.shape, result.dtype)
     else:
         check_out(out, result.shape, result.dtype)
@@ -252,16 +252,14 @@ def not_finite(subject: EvaluatedProblem, call: CheckedCall, result: Array) -> A
     """Return the error of a result that is not finite: an open loop, a singular matrix, overflow, or bad input."""
     for name, array in call.arrays.items():
         check_finite(name, array)
-    if "q" in call.arrays and (said := unit_length_error(subject.robot, "q", call.arrays["q"])):
-        return InputError(said)
+    if "q" in call.arrays and (fault := unit_length_error(subject.robot, "q", call.arrays["q"])):
+        return InputError(fault)
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(call.batch)]
     where = f" for state {', '.join(map(str, place))} of the batch" if place else ""
     if subject.robot.loops:
         q = np.broadcast_to(call.arrays["q"], (*call.batch, subject.robot.nq))[place]
-        open_ones = [name for name in call.arrays if name in robot_parameters(subject.robot)]
-        values = {
-            name: np.broadcast_to(call.arrays[name], (*call.batch, *call.shapes[name]))[place] for name in open_ones
-        }
+        varied = [name for name in call.arrays if name in robot_parameters(subject.robot)]
+        values = {name: np.broadcast_to(call.arrays[name], (*call.batch, *call.shapes[name]))[place] for name in varied}
         mechanism = mechanism_with(subject.robot, {name: np.ravel(value).tolist() for name, value in values.items()})
         if (loop := open_loop(subject.robot, q.tolist(), mechanism)) is not None:
             also = "".join(f", {name} = {float(value):.4g}" for name, value in values.items() if not np.ndim(value))

@@ -60,12 +60,12 @@ class Function:
         self, robot: Description, problem: str, formulation: str | None, target: str, dtype: str, vary: tuple[str, ...]
     ) -> None:
         self.robot, self.problem, self.target, self.dtype, self.vary = robot, problem, target, np.dtype(dtype), vary
-        self._wanted = None if formulation is None else find_formulation(problem, formulation)
+        self._requested = None if formulation is None else find_formulation(problem, formulation)
         self._record = record = problem_of(problem)
         if record.of_frame:
             _ = robot.task_frame
         made = backend(target)
-        self._form = strategy_of(
+        self._strategy = strategy_of(
             record, robot, formulation is not None, vary, made.max_unrolled_joints, made.loop_sizes.get(record.name)
         )
         self._subject = EvaluatedProblem(robot, record, self.dtype)
@@ -86,7 +86,7 @@ class Function:
         return f"<{self.problem} of {self.robot.name}{by}: f({', '.join(self.arguments)})>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        named = None if self._wanted is None else self._wanted.name
+        named = None if self._requested is None else self._requested.name
         return Function, (self.robot, self.problem, named, self.target, self.dtype.name, self.vary)
 
     @overload
@@ -135,17 +135,17 @@ class Function:
             return made
         if out is None and threads is None:
             return self.single(*state)
-        return self._any_layout(*state, out=out, threads=threads)
+        return self._call_any_layout(*state, out=out, threads=threads)
 
     @cached_property
     def single(self) -> Callable[..., Array]:
         """This function without options: fastest for one state given as plain arrays, the same otherwise."""
-        if self._form is not EvaluationStrategy.STRAIGHT:
-            return self._any_layout
-        made: Callable[..., Array] = self._kernel(()).single(self._any_layout)
+        if self._strategy is not EvaluationStrategy.STRAIGHT:
+            return self._call_any_layout
+        made: Callable[..., Array] = self._kernel(()).single(self._call_any_layout)
         return made
 
-    def _any_layout(self, *state: ArrayLike, out: Array | None = None, threads: int | None = None) -> Array:
+    def _call_any_layout(self, *state: ArrayLike, out: Array | None = None, threads: int | None = None) -> Array:
         done = self._quick(state, out, threads)
         return done if done is not None else self._checked(state, {}, out, threads)
 
@@ -168,10 +168,10 @@ class Function:
             if not (fits and array.flags.aligned):  # type: ignore[union-attr]
                 return None
         kernel = self._kernel(())
-        wanted = (shape[0], *kernel.shape)
-        result = out if out is not None else empty(wanted, dtype, first.strides[0] == dtype.itemsize)
+        result_shape = (shape[0], *kernel.shape)
+        result = out if out is not None else empty(result_shape, dtype, first.strides[0] == dtype.itemsize)
         if out is not None and (
-            type(out) is not np.ndarray or out.shape != wanted or not can_write_into(out, dtype, state)
+            type(out) is not np.ndarray or out.shape != result_shape or not can_write_into(out, dtype, state)
         ):
             return None
         view = result if len(kernel.shape) == 1 else viewed(result, (shape[0], math.prod(kernel.shape)))
@@ -184,30 +184,30 @@ class Function:
     @cached_property
     def _one_kernel(self) -> bool:
         """True if one kernel has exactly the arguments of the problem."""
-        loop = self._record.chain_sweep if self._form is EvaluationStrategy.LOOP else None
-        return self._form is EvaluationStrategy.STRAIGHT or (
+        loop = self._record.chain_sweep if self._strategy is EvaluationStrategy.LOOP else None
+        return self._strategy is EvaluationStrategy.STRAIGHT or (
             loop is not None and (loop.columns or loop.sweeps == self._record.name)
         )
 
     @cached_property
     def _plain(self) -> Traced:
-        return self._traced((), self._solves)
+        return self._traced((), self._solves_in_loop)
 
     @property
-    def _solves(self) -> bool:
+    def _solves_in_loop(self) -> bool:
         """True if linear systems are solved in a loop."""
         return self.robot.n >= backend(self.target).solve_loop_size
 
     def _traced(self, loads: tuple[str, ...], looped: bool) -> Traced:
-        asked = TraceRequest(self.problem, self.robot, loads, self.vary, looped)
-        return cheapest(asked) if self._wanted is None else trace(self._wanted, asked)
+        request = TraceRequest(self.problem, self.robot, loads, self.vary, looped)
+        return cheapest(request) if self._requested is None else trace(self._requested, request)
 
     @property
     def formulation(self) -> Formulation:
         """The requested formulation, or the cheapest for this robot; for a large robot the one of its loop."""
-        if self._wanted is not None:
-            return self._wanted
-        if self._form is EvaluationStrategy.STRAIGHT:
+        if self._requested is not None:
+            return self._requested
+        if self._strategy is EvaluationStrategy.STRAIGHT:
             return self._plain.formulation
         loop, mechanism = self._record.chain_sweep, self.robot.mechanism()
         by_loop = None if loop is None else find_formulation(self.problem, loop.formulation)
@@ -239,7 +239,7 @@ class Function:
     @property
     def source(self) -> str:
         """The generated code: LLVM IR for the CPU."""
-        if self._form is EvaluationStrategy.ARRAYS:
+        if self._strategy is EvaluationStrategy.ARRAYS:
             raise InputError(f"{self._too_long(f'{self.problem} is compiled')}: it has no source")
         return self._kernel(()).source
 
@@ -256,8 +256,8 @@ class Function:
     def _kernel(self, loads: tuple[str, ...]) -> Kernel:
         if loads not in self._kernels:
             made = backend(self.target)
-            if self._form is EvaluationStrategy.STRAIGHT:
-                program = (self._traced(loads, self._solves) if loads else self._plain).program
+            if self._strategy is EvaluationStrategy.STRAIGHT:
+                program = (self._traced(loads, self._solves_in_loop) if loads else self._plain).program
                 self._kernels[loads] = made.kernel(expand_sines(program), self.dtype.name)
             else:
                 assert self._record.chain_sweep is not None
@@ -328,20 +328,18 @@ class Function:
 
     def _made_evaluator(self, loads: tuple[str, ...], card: Any) -> Evaluator:
         """Return the evaluator of a call; with a card, for arrays on it."""
-        if self._form is EvaluationStrategy.ARRAYS:
+        if self._strategy is EvaluationStrategy.ARRAYS:
             if self.vary:
                 raise InputError(self._too_long("parameters can vary"))
             if self.formulation.traced:
                 raise InputError(self._too_long("derivatives are"))
             return scalar_evaluator(self.formulation, self._subject, card)
         kernel, subject, loop = self._kernel(loads), self._subject, self._record.chain_sweep
-        columns = loop is not None and loop.columns
-        sources = argument_sources if self._form is EvaluationStrategy.STRAIGHT or columns else chain_sources(subject)
-        return (
-            kernel_evaluator(kernel, subject, sources)
-            if card is None
-            else device_evaluator(card, kernel, subject, sources)
-        )
+        direct = self._strategy is EvaluationStrategy.STRAIGHT or (loop is not None and loop.columns)
+        sources = argument_sources if direct else chain_sources(subject)
+        if card is None:
+            return kernel_evaluator(kernel, subject, sources)
+        return device_evaluator(card, kernel, subject, sources)
 
 
 def _loads(tip_wrench: ArrayLike | None, link_wrenches: Wrenches | None) -> dict[str, Any]:

@@ -18,16 +18,16 @@ def deferred() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or before is not signal.default_int_handler:
         yield
         return
-    pressed = False
+    interrupted = False
 
     def note(_signal: int, _frame: object) -> None:
-        nonlocal pressed
-        pressed = True
+        nonlocal interrupted
+        interrupted = True
 
     signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if pressed:
+        if interrupted:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The layout of a state: positions, velocities, the memory of a law, and integrals that are carried along."""
+"""The layout of a state: positions, velocities, the memory of a law, and integrals."""
 
 from __future__ import annotations
 

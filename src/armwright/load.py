@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "packaged"]
 
-TREES = (".urdf", ".xacro", ".xml")
-READERS = (".toml", *TREES)
+TREE_ENDINGS = (".urdf", ".xacro", ".xml")
+ENDINGS = (".toml", *TREE_ENDINGS)
 
-MOST_STRAIGHTENED = 1e-3
+MAX_STRAIGHTEN_ANGLE = 1e-3
 """The largest `straighten`, rad; a larger bend is intentional."""
 
-MODELLED = ("missing inertia",)
+MODELLING_CHOICES = ("missing inertia",)
 """Problems that a packaged file accepts without a warning: a point mass is a modelling choice."""
 
 
@@ -50,9 +50,9 @@ def load(
 ) -> Robot:
     """Return a packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
 
-    A tree of links is loaded whole, with joints in the order of the file (of URDF in Pinocchio's: depth first, branches
+    A tree of links is loaded with all joints, in the order of the file (of URDF in Pinocchio's: depth first, branches
     by the names of their joints). `base` selects the part below a link, `tip` the chain to a link, or to each of
-    several. Joints in `locked` are fixed at that position (rad or m). Branches beside chains are fixed at zero by
+    several. Joints in `locked` are fixed at that position (rad or m). Other branches are fixed at zero by
     default; the link that carries a branch has its weight. Every link of the file is one of the robot's `frames`. With
     `floating`, a free joint `root_joint` carries the base; a TOML file has its body as `base_link`.
 
@@ -68,22 +68,22 @@ def load(
     """
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
-    chosen = _Chosen(base, tip, locked, floating, straighten)
+    selection = _Selection(base, tip, locked, floating, straighten)
     folders, file = _folders(packages), Path(path)
-    if str(path) not in packaged() and file.suffix.lower() in TREES and _exists(file):
-        robot = _from_tree(_tree(file, folders, visuals, mappings), file.name, chosen)
+    if str(path) not in packaged() and file.suffix.lower() in TREE_ENDINGS and _exists(file):
+        robot = _from_tree(_tree(file, folders, visuals, mappings), file.name, selection)
     else:
         floats = True if floating else None
-        own = str(path) in packaged()
-        robot = _packaged(str(path), floats) if own else _from_file(str(path), folders, visuals, floats)
-        _check_unused(robot, {**vars(chosen), "floating": None, "mappings": mappings})
+        is_packaged = str(path) in packaged()
+        robot = _packaged(str(path), floats) if is_packaged else _from_file(str(path), folders, visuals, floats)
+        _check_unused(robot, {**vars(selection), "floating": None, "mappings": mappings})
     if actuators is not None:
         robot = _fitted(robot, actuators)
     check_accepted(robot.accept, kinds() if robot.accept else (), "problem under accept")
     found = [problem for problem in problems(robot) if problem.severity != "note"]
-    if told := [problem for problem in found if not problem.accepted_by(robot)]:
-        warnings.warn(f"robot {robot.name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)
-    known = [problem for problem in found if problem.accepted_by(robot) and problem.kind not in MODELLED]
+    if unexpected := [problem for problem in found if not problem.accepted_by(robot)]:
+        warnings.warn(f"robot {robot.name!r}: " + "; ".join(unexpected), ModelWarning, stacklevel=2)
+    known = [problem for problem in found if problem.accepted_by(robot) and problem.kind not in MODELLING_CHOICES]
     if known and str(path) in packaged():
         text = f"robot {robot.name!r} is packaged as published, though: " + "; ".join(known)
         warnings.warn(text, PublishedWarning, stacklevel=2)
@@ -91,7 +91,7 @@ def load(
 
 
 @dataclass(frozen=True)
-class _Chosen:
+class _Selection:
     """The part of a tree of links to load."""
 
     base: str | None
@@ -109,8 +109,8 @@ class _Chosen:
                 raise ModelError(f"{name} = {link!r}; expected the name of a link")
         if not isinstance(self.floating, bool):
             raise ModelError(f"floating = {self.floating!r}; expected True or False")
-        if not (isinstance(self.straighten, (int, float)) and 0 <= self.straighten <= MOST_STRAIGHTENED):
-            raise ModelError(f"straighten = {self.straighten!r}; expected 0 to {MOST_STRAIGHTENED:g} radians")
+        if not (isinstance(self.straighten, (int, float)) and 0 <= self.straighten <= MAX_STRAIGHTEN_ANGLE):
+            raise ModelError(f"straighten = {self.straighten!r}; expected 0 to {MAX_STRAIGHTEN_ANGLE:g} radians")
 
 
 def _check_unused(robot: Robot, choices: Mapping[str, object]) -> None:
@@ -152,11 +152,11 @@ def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bo
     path = Path(name)
     exists = _exists(path)
     if not name or not (path.suffix or exists):
-        raise unknown("robot", name, packaged(), f"A file is given by a path that ends in {', '.join(READERS)}.")
+        raise unknown("robot", name, packaged(), f"A file is given by a path that ends in {', '.join(ENDINGS)}.")
     if exists and path.is_dir():
-        raise ModelError(f"{path} is a folder; expected a robot file that ends in {', '.join(READERS)}")
-    if exists and path.suffix.lower() not in READERS:
-        raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
+        raise ModelError(f"{path} is a folder; expected a robot file that ends in {', '.join(ENDINGS)}")
+    if exists and path.suffix.lower() not in ENDINGS:
+        raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(ENDINGS)}")
     if not exists and path.stem in packaged():
         raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
     return _assembled(toml.read(path, packages, visuals, floating), path.parent)
@@ -179,11 +179,11 @@ def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Map
     return urdf.tree_of(root, packages, visuals)
 
 
-def _from_tree(tree: Tree, file: str, chosen: _Chosen) -> Robot:
+def _from_tree(tree: Tree, file: str, selection: _Selection) -> Robot:
     """Return the robot in a tree, or a part of it."""
     from armwright.model.tree_selection import select  # noqa: PLC0415
 
-    picked = select(tree, **vars(chosen))
+    picked = select(tree, **vars(selection))
     notes = [note for note in picked.notes if "not on the chain" in note]
     if notes:
         warnings.warn(f"{tree.name}: {'; '.join(notes)}; locked= sets their positions", LockedWarning, stacklevel=3)
@@ -203,7 +203,7 @@ def _closed(robot: Description, tree: Tree) -> Description:
     if len(loops) < len(tree.loops):
         left = ", ".join(loop.name for loop in tree.loops if loop.name not in [found.name for found in loops])
         warnings.warn(
-            f"{tree.name}: not taken over: loops of links that are not here: {left}", ModelWarning, stacklevel=4
+            f"{tree.name}: not taken over: loops of links that are not loaded: {left}", ModelWarning, stacklevel=4
         )
     return replace(robot, loops=tuple(loops))
 

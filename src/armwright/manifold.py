@@ -70,7 +70,7 @@ def _per_sine(w: Scalar, square: Scalar) -> Scalar:
     return ratio * series
 
 
-def _upward(x: Scalar) -> Scalar:
+def _sign(x: Scalar) -> Scalar:
     """Return 1, or -1 where x is below zero."""
     return sign(sign(x) + 0.5)
 
@@ -80,20 +80,20 @@ def _times(a: Quaternion, b: Quaternion) -> Quaternion:
     return v * s + u * t + u.cross(v), s * t - u.dot(v)
 
 
-def _turn(entries: Entries) -> Quaternion:
+def _quaternion(entries: Entries) -> Quaternion:
     x, y, z, w = entries
     return Vector(x, y, z), w
 
 
 def _between(q0: Entries, q1: Entries) -> Quaternion:
     """Return the rotation from one quaternion to the other, in body axes."""
-    v, w = _turn(q0)
-    return _times((-v, w), _turn(q1))
+    v, w = _quaternion(q0)
+    return _times((-v, w), _quaternion(q1))
 
 
 def _logarithm(turn: Quaternion) -> tuple[Vector, Scalar]:
     """Return the rotation vector r of a quaternion, and (1 - a cot(a)) / r.r with a half of its length."""
-    up = _upward(turn[1])
+    up = _sign(turn[1])
     v, w = turn[0] * up, turn[1] * up
     factor = _per_sine(w, v.dot(v))
     rotation = v * (2 * factor)
@@ -114,28 +114,28 @@ def _pose(linear: Vector, rotation: Vector) -> tuple[Vector, Quaternion]:
     sine, cosine = sin(angle * 0.5) / angle, cos(angle * 0.5)
     bent = rotation.cross(linear)
     more = (1 - 2 * sine * cosine) / square
-    up = _upward(cosine)  # the nearer of the two quaternions
+    up = _sign(cosine)  # the nearer of the two quaternions
     return linear + bent * (2 * sine * sine) + rotation.cross(bent) * more, (rotation * (sine * up), cosine * up)
 
 
-def _free_apart(q0: Entries, q1: Entries) -> list[Scalar]:
-    way = from_quaternion(*q0[3:]).T @ (Vector(*q1[:3]) - Vector(*q0[:3]))
-    return _twist(way, _between(q0[3:], q1[3:]))
+def _free_difference(q0: Entries, q1: Entries) -> list[Scalar]:
+    position = from_quaternion(*q0[3:]).T @ (Vector(*q1[:3]) - Vector(*q0[:3]))
+    return _twist(position, _between(q0[3:], q1[3:]))
 
 
 def _free_moved(q: Entries, v: Entries) -> list[Scalar]:
-    way, turn = _pose(Vector(*v[:3]), Vector(*v[3:]))
-    vector, w = _times(_turn(q[3:]), turn)
-    return [*(Vector(*q[:3]) + from_quaternion(*q[3:]) @ way), *vector, w]
+    position, turn = _pose(Vector(*v[:3]), Vector(*v[3:]))
+    vector, w = _times(_quaternion(q[3:]), turn)
+    return [*(Vector(*q[:3]) + from_quaternion(*q[3:]) @ position), *vector, w]
 
 
 def angle_of(c: Scalar, s: Scalar) -> Scalar:
     """Return the angle of a cosine and a sine, within half a turn."""
-    up = _upward(c)
-    return _per_sine(c * up, s * s) * s * up + (1 - up) * (math.pi / 2) * _upward(s)
+    up = _sign(c)
+    return _per_sine(c * up, s * s) * s * up + (1 - up) * (math.pi / 2) * _sign(s)
 
 
-def _planar_apart(q0: Entries, q1: Entries) -> list[Scalar]:
+def _planar_difference(q0: Entries, q1: Entries) -> list[Scalar]:
     (x0, y0, c0, s0), (x1, y1, c1, s1) = q0, q1
     c, s, x, y = c0 * c1 + s0 * s1, c0 * s1 - s0 * c1, x1 - x0, y1 - y0
     angle = angle_of(c, s)
@@ -145,9 +145,9 @@ def _planar_apart(q0: Entries, q1: Entries) -> list[Scalar]:
 
 def _planar_moved(q: Entries, v: Entries) -> list[Scalar]:
     x, y, c0, s0 = q
-    way, _ = _pose(Vector(v[0], v[1], 0), Vector(0, 0, v[2]))
+    p, _ = _pose(Vector(v[0], v[1], 0), Vector(0, 0, v[2]))
     c, s = cos(v[2]), sin(v[2])
-    return [x + c0 * way.x - s0 * way.y, y + s0 * way.x + c0 * way.y, c0 * c - s0 * s, s0 * c + c0 * s]
+    return [x + c0 * p.x - s0 * p.y, y + s0 * p.x + c0 * p.y, c0 * c - s0 * s, s0 * c + c0 * s]
 
 
 def rotation_between(q0: Entries, q1: Entries) -> list[Scalar]:
@@ -167,14 +167,14 @@ def quaternion_of(rotation: Vector) -> list[Scalar]:
 
 
 def _ball_moved(q: Entries, v: Entries) -> list[Scalar]:
-    vector, w = _times(_turn(q), _pose(ZERO, Vector(*v))[1])
+    vector, w = _times(_quaternion(q), _pose(ZERO, Vector(*v))[1])
     return [*vector, w]
 
 
 DIFFERENCES: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
     "ball": rotation_between,
-    "free": _free_apart,
-    "planar": _planar_apart,
+    "free": _free_difference,
+    "planar": _planar_difference,
 }
 """The velocity between two positions of a joint, by joint type."""
 

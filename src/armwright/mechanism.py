@@ -9,9 +9,8 @@ link has several children: modified DH, and Khalil and Kleinfinger (1986) at bra
 are nearly parallel p is any vector (Hayati). Links and joints are counted from 0 in code; a parent comes before its
 children, and the parent of what hangs on the base is -1.
 
-A joint of several freedoms is a row of such joints with massless bodies between them. Those of a ball are placed in the
-axes of the body itself, at zero for every position: the rotation of the body comes before them, from a quaternion
-(`Ball`).
+A joint of several freedoms is a chain of such joints with massless bodies between them. Those of a ball are in the axes
+of the body, always at zero: the rotation of the body, from a quaternion, comes before them (`Ball`).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from armwright.errors import InputError
 
 
 def known_equal(x: Scalar, value: Scalar) -> bool:
-    """Return whether two scalars are numbers and equal; a traced scalar or an array is not known yet."""
+    """Return whether two scalars are numbers and equal; False for traced scalars and arrays."""
     known = not any(hasattr(one, "select") or getattr(one, "shape", ()) for one in (x, value))
     return known and bool(x == value)
 
@@ -47,7 +46,7 @@ def known_equal(x: Scalar, value: Scalar) -> bool:
 class Joint:
     """One joint and what its actuator adds: tau += armature qdd + viscous qd + coulomb sign(qd).
 
-    With a speed `smooth`, Coulomb friction is coulomb tanh(qd / smooth) instead. A spring beside the joint adds
+    With a speed `smooth`, Coulomb friction is coulomb tanh(qd / smooth) instead. A spring parallel to the joint adds
     spring_stiffness x + spring_curve[0] x^2 + spring_curve[1] x^3 for x = q - spring_rest.
 
     `ca` and `sa` are cos and sin of alpha, `cg` and `sg` of gamma, and p is (a, y, z). The constant part of theta is
@@ -359,15 +358,15 @@ class Mechanism:
 
     @property
     def friction_joints(self) -> list[int]:
-        """The joints with parameters of friction and rotor: those of one freedom, and those of balls that have any."""
+        """The joints with friction and rotor parameters: those of one freedom, and of balls if these have any."""
         of_balls = self.ball_joints
         return [i for i, joint in enumerate(self.joints) if i not in of_balls or not joint.ideal]
 
     def has_directional_friction(self, ball: Ball) -> bool:
         """Return whether the friction of a translation depends on its direction."""
-        own = self.joints[ball.joint : ball.joint + ball.translations]
-        alike = all(known_equal(joint.viscous, own[0].viscous) for joint in own)
-        return not (alike and all(known_equal(joint.coulomb, 0) for joint in own))
+        joints = self.joints[ball.joint : ball.joint + ball.translations]
+        isotropic = all(known_equal(joint.viscous, joints[0].viscous) for joint in joints)
+        return not (isotropic and all(known_equal(joint.coulomb, 0) for joint in joints))
 
     @property
     def ball_joints(self) -> set[int]:
@@ -401,8 +400,8 @@ class Mechanism:
     def coupled(self) -> bool:
         """True if joints move together, so that they cannot be solved for one after the other."""
         terms = [drive.terms for drive in self.couplings]
-        alone = all(len(own) == 1 and structural(own[0][1], 1) for own in terms)
-        return not (alone and len({own[0][0] for own in terms}) == len(terms))
+        single = all(len(x) == 1 and structural(x[0][1], 1) for x in terms)
+        return not (single and len({x[0][0] for x in terms}) == len(terms))
 
     @property
     def serial(self) -> bool:
@@ -459,13 +458,13 @@ class Mechanism:
 
     def outward_from(self, j: int) -> list[int]:
         """Return link j and its descendants, parents first."""
-        beyond = [j]
+        descendants = [j]
         reached = {j}
         for i in range(j + 1, self.n):
             if self.parents[i] in reached:
                 reached.add(i)
-                beyond.append(i)
-        return beyond
+                descendants.append(i)
+        return descendants
 
     @property
     def bodies(self) -> tuple[Link, ...]:

@@ -20,7 +20,7 @@ def shown(name: object) -> str:
     if text.isprintable():
         return text
     return "".join(
-        _written(c) if c in DIRECTION_MARKS or unicodedata.category(c) in CONTROL_CATEGORIES else c for c in text
+        _escaped(c) if c in DIRECTION_MARKS or unicodedata.category(c) in CONTROL_CATEGORIES else c for c in text
     )
 
 
@@ -29,7 +29,7 @@ def shown_lines(text: object) -> str:
     return "\n".join(map(shown, str(text).split("\n")))
 
 
-def _written(character: str) -> str:
+def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 

@@ -1,7 +1,7 @@
-"""Presenters: the functions of the room `pages` that show a robot, a run or a trajectory, each imported on first use.
+"""Presenters: the functions of `pages` that show a robot, a run or a trajectory, each imported on first use.
 
-`Robot`, `Run` and `Trajectory` have methods that show them, but what draws stands above simulation. Their methods call
-`present` with the name of a presenter; the table below is all that these rooms know of pages.
+`Robot`, `Run` and `Trajectory` have methods that show them, but `pages` depends on these modules. So their methods call
+`present` with the name of a presenter of the table below.
 """
 
 from __future__ import annotations
@@ -40,5 +40,5 @@ class ServedPage(Protocol):
 
 def present(presenter: str, *args: Any, **options: Any) -> Any:
     """Call a presenter by its name and return its result."""
-    # By text, as an import statement would make the low rooms depend on pages, and every simulation load them.
+    # By text: an import statement would make the lower packages depend on pages, and every simulation load them.
     return getattr(import_module(PRESENTERS[presenter]), presenter)(*args, **options)

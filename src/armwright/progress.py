@@ -1,6 +1,6 @@
 """Progress of long work: the work reports the fraction that is done, and a callback receives it.
 
-    for method in tracked(methods): ...            # in the code that works; costs nothing without a callback
+    for method in tracked(methods): ...            # in the code of the work; costs nothing without a callback
     with progress_part(0.2, 0.9): ...              # the block is the work from 20 % to 90 %
     with progress_reported(report): work()         # calls report(0.25) after a quarter of the work
 

@@ -39,7 +39,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self._lock = threading.RLock()
 
     def register(self, name: str, entry: Any) -> T:
-        """Add an entry and return it. A name of armwright cannot be taken; a name of yours is replaced."""
+        """Add an entry and return it. It replaces an added entry of this name, but no entry of armwright."""
         if not isinstance(name, str) or not name:
             raise InputError(f"the name of a {self.kind} is {name!r}; expected a text that is not empty")
         if name in self.built_in:

@@ -22,7 +22,7 @@ from armwright.check.toml_model import toml_model
 from armwright.check.tree_model import tree_model, urdf_model
 from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning, VisualWarning
 from armwright.files import missing, robot_file
-from armwright.load import READERS, load, packaged
+from armwright.load import ENDINGS, load, packaged
 from armwright.model import toml_lines, xml
 from armwright.model.tree import check_joint_count
 from armwright.robot import Robot
@@ -88,7 +88,7 @@ def read_file_model(
 ) -> FileModel:
     """Return the numbers of a file, or of the file of a packaged robot, as written."""
     file = _file(path)
-    if text := missing(file, f"a robot file that ends in {', '.join(READERS)}"):
+    if text := missing(file, f"a robot file that ends in {', '.join(ENDINGS)}"):
         raise ModelError(text)
     suffix = file.suffix.lower()
     if suffix == ".toml":
@@ -99,8 +99,8 @@ def read_file_model(
         folders = {name: Path(folder) for name, folder in (packages or {}).items()}
         data = xml_text(xacro.expand(file, mappings, folders))
         return urdf_model(xml.parse(data, str(path)), data, packages)
-    if suffix not in READERS:
-        raise ModelError(f"{path}: cannot read {file.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
+    if suffix not in ENDINGS:
+        raise ModelError(f"{path}: cannot read {file.suffix or 'a file without ending'}; expected {', '.join(ENDINGS)}")
     data = robot_file(file, xml.MAX_XML_BYTES)
     root = xml.parse(data, str(file))
     if root.tag == "mujoco":

@@ -10,7 +10,7 @@ from pathlib import Path
 from armwright.errors import ModelError
 from armwright.export.marks import COMMENTS, HEAD_BYTES, carries_mark, marked
 from armwright.files import Directory
-from armwright.files import directory as opened
+from armwright.files import directory as open_directory
 
 
 def write_export(
@@ -27,28 +27,28 @@ def write_export(
     files = {name: marked(name, content, comments) for name, content in contents.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with opened(folder) as here:
-            links = [name for name in files if stat.S_ISLNK(here.mode(name) or 0)]
+        with open_directory(folder) as directory:
+            links = [name for name in files if stat.S_ISLNK(directory.mode(name) or 0)]
             foreign = links or [
-                name for name, data in files.items() if not (force or _replaceable(here, name, data, comments))
+                name for name, data in files.items() if not (force or _replaceable(directory, name, data, comments))
             ]
             if foreign:
                 raise ModelError(_refusal(folder, foreign, bool(links)))
             for name, data in files.items():
-                here.write(name, data)
+                directory.write(name, data)
     except OSError as error:
         raise ModelError(f"cannot write to {folder}: {error}") from None
     return [folder / name for name in files]
 
 
-def _replaceable(here: Directory, name: str, data: bytes, comments: Mapping[str, str]) -> bool:
+def _replaceable(directory: Directory, name: str, data: bytes, comments: Mapping[str, str]) -> bool:
     """Return whether a file is missing, an earlier export, or already equal to the new one."""
-    mode = here.mode(name)
+    mode = directory.mode(name)
     if mode is None:
         return True
     if not stat.S_ISREG(mode):
         return False
-    with here.reading(name, sys.maxsize) as file:
+    with directory.reading(name, sys.maxsize) as file:
         head = file.read(max(HEAD_BYTES, len(data) + 1))
     return head == data or carries_mark(name, head[:HEAD_BYTES], comments)
 

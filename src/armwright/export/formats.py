@@ -1,7 +1,6 @@
 """The formats of exports.
 
-`EXPORTS` is the one list that tests, documents and the command line run over. A format imports what writes it when it
-is used.
+`EXPORTS` is the registry for tests, documents and the command line. A format imports its writer on first use.
 """
 
 from __future__ import annotations

@@ -125,11 +125,9 @@ def _followers(robot: Description) -> Iterator[str]:
         if m is not None and m.loop:
             yield f"  {comment_text(joint.name)} is moved by the loop {comment_text(m.loop)}"
         elif m is not None:
-            bent = [(f"{m.joint}^{power}", k) for power, k in enumerate(m.curve, start=2) if k]
-            terms = " ".join(f"{factor:+g} {comment_text(name)}" for name, factor in (*m.leaders, *bent)).removeprefix(
-                "+"
-            )
-            yield f"  {comment_text(joint.name)} follows: {terms} {m.offset:+g}"
+            curve = [(f"{m.joint}^{power}", k) for power, k in enumerate(m.curve, start=2) if k]
+            terms = " ".join(f"{factor:+g} {comment_text(name)}" for name, factor in (*m.leaders, *curve))
+            yield f"  {comment_text(joint.name)} follows: {terms.removeprefix('+')} {m.offset:+g}"
 
 
 def _frames(robot: Description) -> Iterator[str]:
@@ -145,10 +143,8 @@ def _frames(robot: Description) -> Iterator[str]:
     for link, carrier in zip(robot.links, carriers, strict=True):
         where = ""
         if zero_frames:
-            frame_at_zero = zero_frames[carrier]
-            where = (
-                f", at zero at {_triple(frame_at_zero.position)}, x {_triple(row.x for row in frame_at_zero.rotation)}"
-            )
+            zero_frame = zero_frames[carrier]
+            where = f", at zero at {_triple(zero_frame.position)}, x {_triple(row.x for row in zero_frame.rotation)}"
         yield f"  link {comment_text(link.name)}, behind {comment_text(robot.rows[carrier].name)}{where}"
     for frame in (*([] if robot.tip is None else [robot.tool_frame]), *robot.frames):
         on = "the base" if frame.link < 0 else f"link {comment_text(robot.links[frame.link].name)}"
@@ -166,14 +162,14 @@ def _included(robot: Description) -> list[str]:
     """Return lines on friction, rotors, springs and payload, as far as they are included."""
     rows = robot.rows
     dry = any(row.viscous or row.coulomb for row in rows)
-    rubbing = [f"{comment_text(row.name)} {row.viscous:g}, {row.coulomb:g}" for row in rows] if dry else []
+    friction = [f"{comment_text(row.name)} {row.viscous:g}, {row.coulomb:g}" for row in rows] if dry else []
     rotors = [f"{comment_text(row.name)} {row.armature:g}" for row in rows if row.armature]
     law = "coulomb * sign(qd)" if not any(row.smooth for row in rows) else "coulomb * tanh(qd / smooth)"
     springs = [f"{comment_text(row.name)} {_spring(row)}" for row in rows if row.sprung]
     carried = [f"{comment_text(link.name)} {link.compensated_mass:g}" for link in robot.links if link.compensated_mass]
     payload = robot.payload
     return [
-        f"Friction, viscous * qd + {law}, is included: {'; '.join(rubbing)}" if dry else "No friction.",
+        f"Friction, viscous * qd + {law}, is included: {'; '.join(friction)}" if dry else "No friction.",
         "Rotor inertias at the joints are included: " + "; ".join(rotors) if rotors else "No rotor inertias.",
         *([f"Springs at joints are included: {'; '.join(springs)}"] if springs else []),
         *([f"Counterbalanced mass of links is subtracted, in kg: {'; '.join(carried)}"] if carried else []),

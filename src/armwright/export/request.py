@@ -67,7 +67,7 @@ def _with_identifiers(program: Program) -> Program:
 def export_request(
     robot: Description, functions: Sequence[str], dtype: str, vary: Sequence[str], wrenches: Sequence[str]
 ) -> ExportRequest:
-    """Return the checked request; raise an InputError that says what is wrong with it."""
+    """Return the checked request; raise an InputError for a wrong one."""
     for argument, names, example in (("vary", vary, "payload.mass"), ("wrenches", wrenches, "tip_wrench")):
         if isinstance(names, str) or not isinstance(names, Sequence):
             raise InputError(f"{argument} = {names!r}: expected a list of names, such as [{example!r}]")

@@ -23,15 +23,15 @@ def evaluate_states(f: Function, wrenches: tuple[str, ...]) -> list[TestState]:
         compile_function(f.robot, f.problem, target="python", dtype=dtype, vary=f.vary)
         for dtype in ("float64", "float32")
     )
-    found: list[TestState] = []
+    states: list[TestState] = []
     for _ in range(TEST_STATES):
         state = _state(f, rng)
         loads: dict[str, Any] = {name: rng.uniform(-5, 5, _wrench_shape(f, name)) for name in wrenches}
         result = exact(*state, **loads)
         scale = max(float(np.max(np.abs(result))), 1e-30)
         error = float(np.max(np.abs(single(*state, **loads) - result)) / scale)
-        found.append(([*state, *loads.values()], result, error))
-    return found
+        states.append(([*state, *loads.values()], result, error))
+    return states
 
 
 def _state(f: Function, rng: np.random.Generator) -> list[Array]:

@@ -2,9 +2,9 @@
 
 base = base_parameters(robot)                        what can be identified
 motion = excitation(robot)                           a motion that excites them
-found = estimate(robot, "measured.csv")              values, standard deviations, residuals; found.robot
-found.validate("other.csv")                          the residuals on data that were not used in the fit
-held = estimate_payload(robot, q, qd, qdd, tau)      the payload of the robot
+result = estimate(robot, "measured.csv")             values, standard deviations, residuals; result.robot
+result.validate("other.csv")                         the residuals on data that were not used in the fit
+payload = estimate_payload(robot, q, qd, qdd, tau)   the payload of the robot
 """
 
 from armwright.identify.base_set import BaseParameters, base_parameters

@@ -112,8 +112,8 @@ def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array,
     """Return random q, qd, qdd: positions within +-pi (or +-1 m), speeds and accelerations of a typical arm."""
     rng = np.random.default_rng(seed)
     reach = np.where([joint.prismatic for joint in robot.joints], 1.0, np.pi)
-    of_places = np.insert(reach, [ball.rates.stop for ball in robot.balls], 1.0)
-    q = robot.unit(rng.uniform(-1, 1, (count, robot.nq)) * of_places)
+    ranges = np.insert(reach, [ball.rates.stop for ball in robot.balls], 1.0)
+    q = robot.unit(rng.uniform(-1, 1, (count, robot.nq)) * ranges)
     qd, qdd = rng.uniform(-1, 1, (2, count, robot.n)) * np.array([1.0, 3.0])[:, None, None] * reach
     return q, qd, qdd
 

@@ -36,7 +36,7 @@ LINK_SIZE, JOINT_SIZE = len(LINK_PARAMETERS), len(JOINT_PARAMETERS)
 def parameter_names(robot: Description | int) -> tuple[str, ...]:
     """Return the names of all parameters of a robot, in order: m1, mx1, ..., Iyz1, m2, ..., viscous1, coulomb1, ...
 
-    A number stands for a robot with so many links, each on a joint of one freedom. Mimic joints count.
+    A number means a robot with that many links, each on a joint of one freedom. Mimic joints count.
     """
     if isinstance(robot, Description):
         links, joints = len(robot.links), robot.mechanism().friction_joints
@@ -53,10 +53,8 @@ def parameters(robot: Description) -> Array:
     if not isinstance(robot, Description):
         raise InputError(f"parameters got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     mechanism = robot.mechanism()
-    bodies, friction_joints = (
-        [mechanism.links[i] for i in mechanism.solid],
-        [mechanism.joints[i] for i in mechanism.friction_joints],
-    )
+    bodies = [mechanism.links[i] for i in mechanism.solid]
+    friction_joints = [mechanism.joints[i] for i in mechanism.friction_joints]
     links = [x for link in bodies for x in (link.mass, *link.moment, *link.origin_inertia)]
     joints = [x for joint in friction_joints for x in (joint.viscous, joint.coulomb, joint.armature)]
     return np.array([*links, *joints], float)

@@ -167,12 +167,7 @@ def _body_numbers(ten: Array) -> Array:
 
 
 def estimate_payload(
-    robot: Robot,
-    q: ArrayLike,
-    qd: ArrayLike,
-    qdd: ArrayLike,
-    tau: ArrayLike,
-    tau_without: ArrayLike | None = None,
+    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, tau_without: ArrayLike | None = None
 ) -> PayloadEstimate:
     """Return the payload of a robot, from torques (k, n) measured along a motion with it.
 
@@ -190,9 +185,9 @@ def estimate_payload(
     before = (
         arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty) + spring_torques(empty, arrays["q"])
     )
-    hand = robot.tool_frame
-    link_columns = Y[..., LINK_SIZE * hand.link : LINK_SIZE * (hand.link + 1)]
-    W = link_columns @ frame_change(np.array(hand.pose))
+    tool = robot.tool_frame
+    link_columns = Y[..., LINK_SIZE * tool.link : LINK_SIZE * (tool.link + 1)]
+    W = link_columns @ frame_change(np.array(tool.pose))
     size = float(np.sqrt(np.mean(arrays["tau"] ** 2 + before**2)))
     result = _weighted_fit(empty, W, arrays["tau"] - before, size)
     if result.remark:

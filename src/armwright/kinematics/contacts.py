@@ -68,10 +68,10 @@ def contact_rows(robot: Description, contacts: Contacts) -> dict[str, int]:
 
 def unactuated_coordinates(robot: Description) -> list[int]:
     """Return the coordinates of free joints, which have no drives."""
-    found = [c for ball in robot.balls if ball.kind == "free" for c in range(ball.coordinate, ball.coordinate + 6)]
-    if not found:
+    coordinates = [c for ball in robot.balls if ball.kind == "free" for c in ball.rates]
+    if not coordinates:
         raise InputError(f"{robot.name} has no free joint, so its base needs no support; use inverse_dynamics")
-    return found
+    return coordinates
 
 
 def contact_jacobian(robot: FrameKinematics, rows: Mapping[str, int], q: ArrayLike) -> Array:
@@ -91,16 +91,16 @@ def support_base(robot: Description, tau: Array, J: Array) -> tuple[Array, Array
     base = unactuated_coordinates(robot)
     needed = tau[..., base]
     f = least_norm(np.swapaxes(J[..., base], -1, -2), needed)
-    left = tau - (f[..., None, :] @ J)[..., 0, :]
-    missed = np.linalg.norm(left[..., base], axis=-1) > _MAX_ERROR * np.linalg.norm(needed, axis=-1)
+    rest = tau - (f[..., None, :] @ J)[..., 0, :]
+    residual = np.linalg.norm(rest[..., base], axis=-1)
+    missed = residual > _MAX_ERROR * np.linalg.norm(needed, axis=-1)
     if missed.any():
-        lacking = np.linalg.norm(left[..., base], axis=-1)[missed].flat[0]
         raise SingularError(
-            f"{robot.name} is not supported by these contacts{first_index(missed)}: a wrench of {lacking:.3g} "
-            "on its base is left. Add contacts, or whole frames with {'name': 'frame'}"
+            f"{robot.name} is not supported by these contacts{first_index(missed)}: a wrench of "
+            f"{residual[missed].flat[0]:.3g} on its base is left. Add contacts, or whole frames with {'name': 'frame'}"
         )
-    left[..., base] = 0.0
-    return left, f
+    rest[..., base] = 0.0
+    return rest, f
 
 
 def constrained_motion(robot: Description, M: Array, force: Array, J: Array, rate: Array) -> tuple[Array, Array]:
@@ -140,11 +140,11 @@ def _check_contacts(robot: Description, parts: Array, J: Array, rate: Array) -> 
 
 def wrenches_by_name(robot: FrameKinematics, rows: Mapping[str, int], q: ArrayLike, f: Array) -> dict[str, Array]:
     """Return the wrench on each contact, in the axes of its frame."""
-    found, start = {}, 0
+    wrenches, start = {}, 0
     for name, count in rows.items():
         forces = f[..., start : start + count]
         R = robot.forward_kinematics(q, name)[..., :3, :3]
         parts = [(forces[..., None, k : k + 3] @ R)[..., 0, :] for k in range(0, count, 3)]
-        found[name] = np.concatenate([*parts, *([np.zeros_like(parts[0])] if count == 3 else [])], axis=-1)
+        wrenches[name] = np.concatenate([*parts, *([np.zeros_like(parts[0])] if count == 3 else [])], axis=-1)
         start += count
-    return found
+    return wrenches

@@ -19,13 +19,11 @@ from armwright.model.description import Description
 from armwright.model.unit_vectors import checked_unit_vectors
 
 _FLOAT = np.dtype("float64")
-_RANK = 1e-10  # ratio to the largest singular value below which a singular value counts as zero
-_MISS = 1e-9  # relative error of a twist above which it is out of reach
-
+_RANK_TOLERANCE = 1e-10  # ratio to the largest singular value below which a singular value counts as zero
+_REACH_TOLERANCE = 1e-9  # relative error of a twist above which it is out of reach
 
 Targets: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 """Poses (..., 4, 4) of the tool, or of several frames by their names."""
-
 
 Orientation: TypeAlias = str | Mapping[str, str]
 """Part of the orientation that counts: one word for all frames, or a mapping by name, "full" for the others."""
@@ -74,8 +72,8 @@ def inverse_kinematics(
     if not kind:
         return _answer(solver, T, q0, path, options)
     with card.stream(kind):
-        taken = {name: card.to_cupy(x) for name, x in T.items()} if isinstance(T, Mapping) else card.to_cupy(T)
-        q, solved, failure = _answer(solver, taken, card.to_cupy(q0), path, options, card)
+        on_device = {name: card.to_cupy(x) for name, x in T.items()} if isinstance(T, Mapping) else card.to_cupy(T)
+        q, solved, failure = _answer(solver, on_device, card.to_cupy(q0), path, options, card)
         if failure is not None:
             failure.q, failure.error = (card.to_package(x, kind) for x in (failure.q, failure.error))
         return Answer(card.to_package(q, kind), card.to_package(solved, kind), failure)
@@ -108,9 +106,9 @@ def _device_answer(
     hits = solver.search_on_device(poses.reshape(math.prod(batch), 16 * poses.shape[-3]), start, options)
     if hits.invalid:
         _raise_input_error(solver, T, q0, batch, card)
-    found = Solutions(hits.q.reshape(*batch, solver.nq), hits.error.reshape(*batch, 2), hits.solved.reshape(batch))
-    failure = _unreachable(solver, found, poses, False, options, card) if hits.unsolved else None
-    return Answer(found.q, found.solved, failure)
+    solutions = Solutions(hits.q.reshape(*batch, solver.nq), hits.error.reshape(*batch, 2), hits.solved.reshape(batch))
+    failure = _unreachable(solver, solutions, poses, False, options, card) if hits.unsolved else None
+    return Answer(solutions.q, solutions.solved, failure)
 
 
 def _raise_input_error(solver: Solver, T: Targets, q0: Any, batch: tuple[int, ...], card: Any) -> None:
@@ -191,18 +189,18 @@ def _start(
         _check_finite("q0", start)
         start = checked_unit_vectors(robot, "q0", start)
     try:
-        there: Array = package(start).broadcast_to(start, (*batch, n))
+        starts: Array = package(start).broadcast_to(start, (*batch, n))
     except ValueError:
         raise InputError(f"q0 has shape {start.shape}; expected ({n},), or one position for each target") from None
-    return there.reshape(-1, n)
+    return starts.reshape(-1, n)
 
 
 def _unreachable(
-    solver: Solver, found: Solutions, T: Array, path: bool, options: Options, card: Any = None
+    solver: Solver, solutions: Solutions, T: Array, path: bool, options: Options, card: Any = None
 ) -> UnreachableError:
-    missed, name = ~_on_host(found.solved, card), solver.robot.name
+    missed, name = ~_on_host(solutions.solved, card), solver.robot.name
     place = tuple(np.argwhere(missed)[0])
-    worst, (distance, angle) = solver.worst_error(_on_host(found.q[place], card), _on_host(T[place], card))
+    worst, (distance, angle) = solver.worst_error(_on_host(solutions.q[place], card), _on_host(T[place], card))
     miss = f"{distance:.3g} m"
     miss += "" if solver.task.orientations[worst] == "free" else f" and {math.degrees(angle):.3g} deg"
     miss += f" away, {solver.frames[worst]} farthest" if len(solver.frames) > 1 else " away"
@@ -216,11 +214,11 @@ def _unreachable(
             f"{int(missed.sum())} of {missed.size} targets, the first T{first_index(missed)}" if missed.ndim else "T"
         )
         message = (
-            f"{name} does not reach {which}: the nearest pose found is {miss}, after {options.attempts} attempts. "
+            f"{name} does not reach {which}: the nearest pose solutions is {miss}, after {options.attempts} attempts. "
             "Check units and limits, or relax it with orientation='axis' or 'free'; raises=False returns the nearest "
             "positions"
         )
-    return UnreachableError(message, found.q, found.error)
+    return UnreachableError(message, solutions.q, solutions.error)
 
 
 def joint_rates(
@@ -234,13 +232,13 @@ def joint_rates(
     _check_finite(name, target)
     if not isinstance(damping, Real) or not 0 <= float(damping) < math.inf:
         raise InputError(f"damping = {damping!r}: expected a number, zero or more")
-    known = np.zeros(6) if drift is None else drift
-    common_shape({"q": (J, 2), "qd": (known, 1), name: (target, 1)})
-    right = (target - known)[..., None]
+    offset = np.zeros(6) if drift is None else drift
+    common_shape({"q": (J, 2), "qd": (offset, 1), name: (target, 1)})
+    right = (target - offset)[..., None]
     x = least_norm(J, right[..., 0], float(damping))[..., None]
     if robot.n >= 6 and not damping:
         size = np.linalg.norm(right, axis=(-1, -2))
-        missed = np.asarray(np.linalg.norm(J @ x - right, axis=(-1, -2)) > _MISS * size)
+        missed = np.asarray(np.linalg.norm(J @ x - right, axis=(-1, -2)) > _REACH_TOLERANCE * size)
         if missed.any():
             raise SingularError(
                 f"{name}{first_index(missed)} is out of reach of {robot.name} at this singular position: the Jacobian "
@@ -252,7 +250,7 @@ def joint_rates(
 def least_norm(A: Array, b: Array, damping: float = 0.0) -> Array:
     """Return x that minimises |A x - b|^2 + damping^2 |x|^2; the shortest of several."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    regular = s > _RANK * s[..., :1]
+    regular = s > _RANK_TOLERANCE * s[..., :1]
     weights = np.divide(s, s * s + damping**2, out=np.zeros_like(s), where=regular)
     x: Array = np.swapaxes(Vt, -1, -2) @ (weights[..., None] * (np.swapaxes(U, -1, -2) @ b[..., None]))
     return x[..., 0]

@@ -32,11 +32,7 @@ LOOP_RANK = 1e-9
 
 
 def close_loops(
-    robot: Description,
-    errors: Callable[[Array], Array],
-    jacobian: Callable[[Array], Array],
-    q: Array,
-    qd: Array,
+    robot: Description, errors: Callable[[Array], Array], jacobian: Callable[[Array], Array], q: Array, qd: Array
 ) -> tuple[Array, Array]:
     """Return the nearest closed position by Newton's method, and the nearest velocity that keeps it closed.
 
@@ -52,10 +48,10 @@ def close_loops(
         step = -np.linalg.pinv(_stacked(jacobian(q)), rcond=LOOP_RANK) @ g
         step *= min(1.0, MAX_STEP / max(float(np.abs(step).max()), 1e-300))
         q = robot.unit(q + np.array(tangent(robot.mechanism(), q.tolist()), float) @ step)
-    each = np.abs(errors(best)).max(axis=-1)
-    if (apart := float(each.max())) > LOOP_TOLERANCE:
-        name = [loop.name for loop in robot.loops if not loop.dependent][int(each.argmax())]
-        _report_gap(robot, name, apart, best, loops_closed(errors, jacobian, best))
+    gaps = np.abs(errors(best)).max(axis=-1)
+    if (gap := float(gaps.max())) > LOOP_TOLERANCE:
+        name = [loop.name for loop in robot.loops if not loop.dependent][int(gaps.argmax())]
+        _report_gap(robot, name, gap, best, loops_closed(errors, jacobian, best))
     J = _stacked(jacobian(best))
     return best, qd - np.linalg.pinv(J, rcond=LOOP_RANK) @ (J @ qd)
 
@@ -69,17 +65,17 @@ def loops_closed(errors: Callable[[Array], Array], jacobian: Callable[[Array], A
     return bool(gap <= LOOP_TOLERANCE or (gap <= MAX_LOOP_GAP and closable_gap <= LOOP_TOLERANCE))
 
 
-def _report_gap(robot: Description, name: str, apart: float, q: Array, nearest: bool) -> None:
+def _report_gap(robot: Description, name: str, gap: float, q: Array, nearest: bool) -> None:
     """Warn of a loop that cannot close, or raise an error if its gap is too large for rounded lengths."""
     if not nearest:
         raise UnreachableError(
             f"the loops of {robot.name} cannot be closed near this position: {name!r} has a "
-            f"gap of {apart:.3g} m or rad; expected a position closer to one at which they close",
+            f"gap of {gap:.3g} m or rad; expected a position closer to one at which they close",
             q,
         )
     warnings.warn(
         f"the loops of {robot.name} cannot be closed exactly near this position: {name!r} has a "
-        f"gap of {apart:.3g} m or rad at the nearest, which is returned",
+        f"gap of {gap:.3g} m or rad at the nearest, which is returned",
         ModelWarning,
         stacklevel=4,
     )

@@ -39,7 +39,7 @@ from armwright.trace.evaluation_strategy import has_straight_code, too_long_mess
 _BLOCK_SIZE = 4096  # targets solved together: their numbers fit in the cache
 _TABLE_SIZE = 256  # random positions to start from
 _CHECK_INTERVAL = 4  # steps between checks of the errors
-_GRACE_STEPS = 8  # first steps, in which the error may grow
+_GRACE_STEPS = 8  # initial steps in which the error may grow
 _MAX_STEPS = 60  # from one start
 _STALL_RATIO = 0.5  # a search stalls if more than this part of E is left at the next check
 _DESCENT_STARTS = 8  # starts from which an unreachable target is approached
@@ -116,8 +116,8 @@ class NearestStarts:
 
     def __init__(self, starts: Starts, points: Array) -> None:
         self._q = starts.q
-        halves = (starts.points**2).sum(axis=1) / 2
-        self._distances = halves - points @ starts.points.T  # half the squared distance, up to a constant
+        # half the squared distance, up to a constant
+        self._distances = (starts.points**2).sum(axis=1) / 2 - points @ starts.points.T
 
     def next(self, rows: Array) -> Array:
         """Return the next starts of these targets."""
@@ -233,12 +233,14 @@ class Solver:
         return Solutions.stacked(found)
 
     def _solve(self, T: Array, q0: Array | None, options: Options) -> Solutions:
-        left: NearestStarts | None = None
+        queue: NearestStarts | None = None
 
         def next_start(rows: Array) -> Array:
-            nonlocal left
-            left = left or NearestStarts(self.starts(options.seed, max(options.attempts, _TABLE_SIZE)), self._points(T))
-            return left.next(rows)
+            nonlocal queue
+            queue = queue or NearestStarts(
+                self.starts(options.seed, max(options.attempts, _TABLE_SIZE)), self._points(T)
+            )
+            return queue.next(rows)
 
         q = next_start(np.arange(len(T))) if q0 is None else np.clip(q0, self.low, self.high)
         found = self._search(T, q, options.tolerance, options.attempts, next_start)

@@ -7,7 +7,7 @@
 
 A step solves (J^T J + mu) dq = J^T e with mu = damping E (Levenberg and Marquardt's matrix, damped as Chan and Lawrence
 1988). As mu falls with the square of the error, convergence stays quadratic, at a singular target too where its
-solutions are not isolated (Fan and Yuan 2005). A joint at a limit that would leave its range takes no part; a joint
+solutions are not isolated (Fan and Yuan 2005). A joint at a limit that would leave its range does not move; a joint
 with full rotation continues from its other limit.
 
 The rotational error is 2 sin(angle / 2) about the axis of rotation. Unlike the sum of cross products, which is
@@ -39,7 +39,7 @@ ERROR_ROWS = {"full": 6, "axis": 5, "free": 3}
 """Number of rows of the error, by the part of the orientation that counts."""
 
 NEWTON_DAMPING = 0.03
-"""Damping for nearly every robot and target; less overshoots, more is slow."""
+"""Damping for nearly every robot and target: less overshoots, more converges slowly."""
 
 MIN_DAMPING = 1e-12
 """Damping that keeps the matrix regular at a solution with a singular Jacobian."""
@@ -99,9 +99,9 @@ def newton_step(mechanism: Mechanism, task: Task, q: Coordinates, goal: Coordina
     `goal` are the first three rows of each target pose, and the damping.
     """
     *target, damping = goal
-    still = placed(mechanism, q)
-    x = positions(still, q)
-    views = [replace(still, tip=link, tool=pose) for link, pose in task.ends] or [still]
+    mechanism_at_q = placed(mechanism, q)
+    x = positions(mechanism_at_q, q)
+    views = [replace(mechanism_at_q, tip=link, tool=pose) for link, pose in task.ends] or [mechanism_at_q]
     errors = [
         _error(view, task.length, orientation, x, target[12 * k : 12 * k + 12])
         for k, (view, orientation) in enumerate(zip(views, task.orientations, strict=True))
@@ -125,7 +125,7 @@ def newton_step(mechanism: Mechanism, task: Task, q: Coordinates, goal: Coordina
 
 
 def _limited(error: list[Scalar], square: Scalar) -> list[Scalar]:
-    """Limit the position error to one length: targets out of reach pull no harder."""
+    """Limit the position error to one length, for targets out of reach."""
     scale = 1 / _sqrt(_larger(square, 1))
     return [x * scale for x in error[:3]] + error[3:]
 

@@ -15,14 +15,14 @@ from armwright.model.composite import composite
 from armwright.model.records import JointModel, LoopModel, Payload
 from armwright.model.transforms import cos_sin, pose_of, right_angles, tensor_entries
 
-_NO_BODY = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
+MASSLESS_LINK = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
 
 
 def mechanism_of(robot: Description, number: Callable[[float], Scalar]) -> Mechanism:
     """Return the mechanism of a robot, with every number as a scalar."""
     base = pose_of(robot.base, number)
     rows, carriers = robot.rows, robot.link_rows
-    links, parents = [_NO_BODY] * len(rows), list(range(-1, len(rows) - 1))
+    links, parents = [MASSLESS_LINK] * len(rows), list(range(-1, len(rows) - 1))
     for i, (link, parent) in enumerate(zip(robot.links, robot.parents, strict=True)):
         links[carriers[i]] = link.body(number)
         parents[carriers[i] - rows[carriers[i]].freedom] = carriers[parent] if parent >= 0 else -1
@@ -51,11 +51,11 @@ def _compensated(robot: Description, number: Callable[[float], Scalar]) -> tuple
     """Return the part of each link whose weight is compensated; empty without compensation."""
     if not any(link.compensated_mass for link in robot.links):
         return ()
-    parts = [_NO_BODY] * len(robot.rows)
+    parts = [MASSLESS_LINK] * len(robot.rows)
     for place, link in zip(robot.link_rows, robot.links, strict=True):
         if link.compensated_mass:
             com = Vector(*map(number, link.compensated_com))
-            parts[place] = replace(_NO_BODY, mass=number(link.compensated_mass), com=com)
+            parts[place] = replace(MASSLESS_LINK, mass=number(link.compensated_mass), com=com)
     return tuple(parts)
 
 

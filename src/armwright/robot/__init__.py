@@ -1,4 +1,4 @@
-"""The robot that a user holds: how it is made and written, its problems, and copies with changes.
+"""The class `Robot` and its constructors, writers and views.
 
 Each layer adds methods to the one below: `changes` to the description, `compiled`, `kinematics`, `dynamics`, `Robot`.
 """
@@ -79,7 +79,7 @@ class Robot(DynamicRobot):
         floating     the base moves freely and is the body `base_link`
         accept       kinds of problems that need no warning
 
-        A row may hang on any `parent` before it. A faulty table raises a `ModelError`. Lengths that look like
+        The `parent` of a row is any row before it. A faulty table raises a `ModelError`. Lengths that look like
         millimetres and angles that look like degrees raise a warning; `armwright.problems` lists all that looks wrong.
         """
         if convention is None:
@@ -156,8 +156,8 @@ class Robot(DynamicRobot):
     def view(self, *, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None) -> ServedPage:
         """Show the robot on a page with sliders, a tool to drag and live torques (needs viser); returns at once.
 
-        The result has `url` and `close()`, and in a notebook it stands below its cell. It listens at `host`, this
-        machine alone by default, and at a free `port`; `browser` says whether one is opened.
+        The result has `url` and `close()`; a notebook shows it below the cell. It listens at `host`, this
+        machine alone by default, and at a free `port`; `browser` is whether to open one.
         """
         page: ServedPage = present("view", self, host=host, port=port, browser=browser)
         return page
@@ -170,11 +170,11 @@ class Robot(DynamicRobot):
         return as_table(self)
 
     def _repr_html_(self) -> str:
-        """For notebooks: a picture, and what there is to know of every joint and link."""
+        """Return a picture, and tables of joints and links, as HTML for notebooks."""
         return str(present("robot_cell", self))
 
     def plot(self, q: ArrayLike | None = None, ax: Any = None) -> Any:
-        """The robot at q, or where it is neutral, drawn by matplotlib in axes of three dimensions, which it returns."""
+        """Draw the robot at q, by default its neutral position, with matplotlib; return the axes."""
         return present("plot_robot", self, q, ax)
 
     def picture(
@@ -185,7 +185,7 @@ class Robot(DynamicRobot):
         azimuth: float = -55.0,
         elevation: float = 18.0,
     ) -> Path:
-        """Write a picture of the robot for slides, as PNG, at q or where it is neutral; return its path.
+        """Write a picture of the robot as PNG, at q or at its neutral position; return its path.
 
         size                pixels
         azimuth, elevation  direction of the camera in degrees: around z, and above the floor
@@ -209,11 +209,11 @@ class Robot(DynamicRobot):
 
         com, inertia             as for `with_payload`; `gyration` is the inertia per kilogram instead, m^2
         torque, power, velocity  limits in place of those of the robot: N m, W, rad/s (N and m/s for prismatic joints)
-        samples                  instants of each motion that are examined
+        samples                  number of instants of each motion
 
         The result has `mass`, the `joint` at its limit and its `time`, and the largest payload over time as `curves`.
-        The robot keeps its present payload. A robot that is too weak without a further one raises an
-        `InfeasibleError`, one without limits an `InputError`.
+        The robot keeps its present payload. An `InfeasibleError` names the joint that is too weak or too slow even for
+        that; a robot without limits of torque and power raises an `InputError`.
         """
         from armwright.trajectory import most_payload  # noqa: PLC0415  (robots that do not move need no motions)
 

@@ -50,7 +50,7 @@ class ChangeableRobot(Description):
     def with_tip(self, name: str) -> Self:
         """Return a copy whose tip is the frame of that name (`frame_names`), without a tool.
 
-        The payload is held there. A frame that is fixed to the base raises an `InputError`.
+        The payload is in that frame. A frame that is fixed to the base raises an `InputError`.
         """
         frame = self.frame(name)
         if frame.link < 0:
@@ -60,12 +60,12 @@ class ChangeableRobot(Description):
     def with_payload(
         self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = ZERO_TENSOR, *, beside: bool = False
     ) -> Self:
-        """Return a copy that holds another payload, and warn of an impossible inertia.
+        """Return a copy with another payload, and warn of an impossible inertia.
 
         mass     kg
         com      centre of mass (3,) in the tool frame (the last frame, if there is no tool), metres
         inertia  tensor (3, 3) about the centre of mass, in the axes of the tool frame, kg m^2
-        beside   add the payload to what the robot holds, as a workpiece to a gripper, in place of replacing it
+        beside   add the payload to the present one, as a workpiece to a gripper, instead of replacing it
         """
         body = {"mass": mass, "com": com, "inertia": inertia}
         payload = toml.read_payload(body, lambda _key: "with_payload")

@@ -231,10 +231,8 @@ class DynamicRobot(KinematicRobot):
         gap above 0.01 m or rad raises an `UnreachableError`.
         """
         at = checked_array("q", q, (self.nq,), np.dtype(float), "one position per joint")
-        v = (
-            np.zeros(self.n)
-            if qd is None
-            else checked_array("qd", qd, (self.n,), np.dtype(float), "one velocity per joint")
+        v = checked_array(
+            "qd", np.zeros(self.n) if qd is None else qd, (self.n,), np.dtype(float), "one velocity per joint"
         )
         if at.ndim > 1 or v.ndim > 1:
             raise InputError(f"closed got q of shape {at.shape} and qd of shape {v.shape}; expected one state")

@@ -3,8 +3,8 @@
 The load of a joint depends on the actuators it carries through their masses alone. A node of the search has candidates
 for each joint. Their masses have bounds, so each load has bounds (`criteria`), and a candidate too weak for every load
 between them is removed. The sum of the cheapest candidates left is a lower bound of the cost of any set in the node.
-Lighter is not always better (an actuator behind an axis balances what is before it), so no candidate is removed for its
-mass: only infeasible ones, and those that cannot beat the sets already found.
+Lighter is not always better (an actuator behind an axis is a counterweight), so no candidate is removed for its mass:
+only infeasible ones, and those that cannot beat the sets already found.
 
 The node with the lowest bound is next. If the set that gives the bound is feasible at its own loads, it is the best of
 the node, and the rest of the node is split without it (Lawler 1972). Otherwise the masses that widen the loads most are
@@ -30,10 +30,10 @@ from armwright.sizing.criteria import CRITERIA, DriveNumbers, JointDemand, Requi
 from armwright.sizing.loads import JointLoad
 
 EVALUATED_AT_ONCE = 64
-"""Actuators that are evaluated at once."""
+"""Number of actuators that are evaluated together."""
 
 COST_TOLERANCE = 1e-12
-"""Costs that differ by a smaller part are equal but for rounding."""
+"""Relative difference of costs that counts as rounding."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class BranchAndBound:
     def run(self) -> list[tuple[float, tuple[int, ...]]]:
         """Return the best sets as (cost, row of each joint), cheapest first; an empty list if none is feasible."""
         count, queue = itertools.count(), list[tuple[float, int, Node]]()
-        root, tell = self._root(), progress_callback() or (lambda share: None)
+        root, report = self._root(), progress_callback() or (lambda fraction: None)
         first = 0.0 if root is None else sum(float(cost.min()) for cost in root.costs)
         if root is not None:
             heapq.heappush(queue, (first, next(count), root))
@@ -97,7 +97,7 @@ class BranchAndBound:
             if bound >= self.cost_limit:
                 break
             self.nodes += 1
-            tell((bound - first) / (self.cost_limit - first))  # the part of the initial gap that is closed
+            report((bound - first) / (self.cost_limit - first))  # the part of the initial gap that is closed
             for child in self._split(node):
                 known = sum(float(cost.min()) for cost in child.costs)
                 if known < self.cost_limit:
@@ -169,10 +169,10 @@ class BranchAndBound:
         self.judged += len(rows)
         candidates = np.flatnonzero(choices.columns.subset(rows).passes_screening(demand, self.max_use))
         for part in (candidates[i : i + EVALUATED_AT_ONCE] for i in range(0, len(candidates), EVALUATED_AT_ONCE)):
-            found = choices.columns.subset(rows[part]).utilisation(demand, self.requirements)
-            good[part] = within_limits(found, self.max_use)
+            used = choices.columns.subset(rows[part]).utilisation(demand, self.requirements)
+            good[part] = within_limits(used, self.max_use)
             if self.requirements.energy:
-                costs[part] = found["energy"]
+                costs[part] = used["energy"]
         return good, costs
 
     def _cheapest(self, j: int, node: Node, demand: JointDemand) -> tuple[Node, int, float] | None:
@@ -207,11 +207,11 @@ class BranchAndBound:
         rest = sum(float(cost.min()) for cost in node.costs)
         for j in self.order:
             rest -= float(node.costs[j].min())
-            found = self._cheapest(j, node, self._demand(j, node))
-            if found is None or bound + found[2] + rest >= self.cost_limit:
+            cheapest = self._cheapest(j, node, self._demand(j, node))
+            if cheapest is None or bound + cheapest[2] + rest >= self.cost_limit:
                 return []
-            node, chosen[j] = found[0], found[1]
-            bound += found[2]
+            node, chosen[j], cost = cheapest
+            bound += cost
         failing, cost = self._exact(chosen)
         if failing is None:
             self._keep(chosen, cost)
@@ -263,35 +263,35 @@ class BranchAndBound:
         """Return (width of the load, spread of the masses, joint) of each carried actuator whose mass is not known."""
         load = self.loads[j]
         spread = [float(np.ptp(self.choices[k].masses[node.rows[k]])) for k in load.carried]
-        felt = [float(np.max(np.abs(each))) for each in load.torque.per_kilogram]
-        return [(s * f, s, k) for s, f, k in zip(spread, felt, load.carried, strict=True) if s > 0]
+        effect = [float(np.max(np.abs(each))) for each in load.torque.per_kilogram]
+        return [(s * e, s, k) for s, e, k in zip(spread, effect, load.carried, strict=True) if s > 0]
 
     def _find_feasible(self, node: Node) -> None:
         """Find a feasible set for an early cost limit: from the tip, the cheapest feasible candidate of each joint."""
         chosen, total = dict[int, int](), 0.0
         for j in self.order:
-            found = self._cheapest(j, node, self._known_demand(j, chosen))
-            if found is None:
+            cheapest = self._cheapest(j, node, self._known_demand(j, chosen))
+            if cheapest is None:
                 return
-            chosen[j] = found[1]
-            total += found[2]
+            _, chosen[j], cost = cheapest
+            total += cost
         self._keep(chosen, total)
 
     def failure(self) -> Failure:
-        """Return why no set is feasible: the first joint, from the tip, without a candidate, carrying the lightest."""
+        """Return the first joint, from the tip, without a candidate even if it carries the lightest."""
         chosen = dict[int, int]()
         for j in self.order:
             demand = self._known_demand(j, chosen)
-            found = self.choices[j].columns.utilisation(demand, self.requirements)
-            good = np.flatnonzero(within_limits(found, self.max_use))
+            used = self.choices[j].columns.utilisation(demand, self.requirements)
+            good = np.flatnonzero(within_limits(used, self.max_use))
             if not len(good):
-                return self._nearest_failure(j, found)
+                return self._nearest_failure(j, used)
             chosen[j] = int(good[np.argmin(self.choices[j].masses[good])])
         raise AssertionError("the search missed a feasible set")
 
-    def _nearest_failure(self, j: int, found: dict[str, Array]) -> Failure:
-        names = [name for name in CRITERIA if name in found]
-        table = np.array([found[name] for name in names])
+    def _nearest_failure(self, j: int, used: dict[str, Array]) -> Failure:
+        names = [name for name in CRITERIA if name in used]
+        table = np.array([used[name] for name in names])
         row = int(np.argmin(table.max(axis=0)))
         worst = int(np.argmax(table[:, row]))
         return Failure(j, row, names[worst], float(table[worst, row]))

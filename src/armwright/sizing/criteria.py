@@ -77,11 +77,11 @@ class DriveNumbers(Protocol):
 
 def smallest_magnitude(low: Array, high: Array) -> Array:
     """Return the smallest magnitude of numbers between two bounds."""
-    found: Array = np.maximum(np.maximum(low, -high), 0.0)
-    return found
+    magnitude: Array = np.maximum(np.maximum(low, -high), 0.0)
+    return magnitude
 
 
-def within_limits(found: dict[str, Array], max_use: float) -> Array:
-    """Return True for actuators that use at max_use the part `max_use` of every limit."""
-    good: Array = np.all([found[name] <= max_use for name in CRITERIA if name in found], axis=0)
+def within_limits(used: dict[str, Array], max_use: float) -> Array:
+    """Return True for actuators that use at most the part `max_use` of every limit."""
+    good: Array = np.all([used[name] <= max_use for name in CRITERIA if name in used], axis=0)
     return good

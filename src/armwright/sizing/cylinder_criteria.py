@@ -51,15 +51,15 @@ class CylinderDrives:
         length, arm = self._geometry(load)
         low, high = _forces(demand.torque, arm)
         speed = arm * load.qd
-        found = {
+        used = {
             "push": np.max(np.maximum(low, 0.0)) / self.push,
             "pull": np.max(np.maximum(-high, 0.0)) / self.pull,
             "flow": np.maximum(max(speed.max(), 0.0) * self.head, max(-speed.min(), 0.0) * self.rod) / self.flow,
             "stroke": np.ptp(length) / self.stroke,
         }
         if requirements.energy:
-            found["energy"] = self._energy(load, speed)
-        return found
+            used["energy"] = self._energy(load, speed)
+        return used
 
     def motion_of_first(self, demand: JointDemand) -> tuple[Array, Array, Array]:
         """Return speed and force of the rod, and the joint torque, under a known load."""
@@ -82,8 +82,8 @@ class CylinderDrives:
         total = np.zeros(len(self.push))
         for case in load.cases:
             seconds = load.times[case][-1] - load.times[case][0]
-            out, back = (np.maximum(s * speed[case], 0.0) @ load.weights[case] * seconds for s in (1, -1))
-            total += self.pressure * (self.head * out + self.rod * back)
+            outward, inward = (np.maximum(s * speed[case], 0.0) @ load.weights[case] * seconds for s in (1, -1))
+            total += self.pressure * (self.head * outward + self.rod * inward)
         return total
 
 

@@ -119,12 +119,12 @@ def _row(drive: Actuator) -> tuple[object, ...]:
 def shaft_torques(c: ElectricDrives, low: Array, high: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
     """Return bounds of the motor torques, (actuators, instants), for loads between two bounds."""
     ratio = c.ratio[:, None]
-    own = c.inertia[:, None] * ratio * qdd + c.dry[:, None] * np.sign(qd) + (c.viscous[:, None] * ratio) * qd
+    drive = c.inertia[:, None] * ratio * qdd + c.dry[:, None] * np.sign(qd) + (c.viscous[:, None] * ratio) * qd
     driving, driven = 1 / (c.forward * c.ratio), c.backward / c.ratio
     ends = []
     for load in (low, high):
         factor = np.where(load * qd >= 0, driving[:, None], driven[:, None])
-        ends.append(own + factor * load)
+        ends.append(drive + factor * load)
     return ends[0], ends[1]
 
 
@@ -149,30 +149,30 @@ def utilisation(demand: JointDemand, c: ElectricDrives, requirements: Requiremen
     load = demand.load
     motor = shaft_torques(c, *demand.torque, load.qd, load.qdd)
     small = smallest_magnitude(*motor)
-    turning = np.abs(load.qd)
-    speed = float(np.max(turning)) * c.ratio
+    speeds = np.abs(load.qd)
+    speed = float(np.max(speeds)) * c.ratio
     gear = smallest_magnitude(*demand.torque)
-    held = float(np.max(smallest_magnitude(*demand.gravity)))
-    found = {
+    holding = float(np.max(smallest_magnitude(*demand.gravity)))
+    used = {
         "peak torque": np.max(small, axis=1) / c.peak,
         "RMS torque": _rms(small, load) / c.continuous,
         "speed": speed / c.speed,
         "voltage": _voltage(motor, c, load.qd),
-        "power": np.max(small * turning, axis=1) * c.ratio / c.power,
+        "power": np.max(small * speeds, axis=1) * c.ratio / c.power,
         "heat": _heat(small, c, load, requirements.ambient),
         "gear peak": float(np.max(gear)) / c.gear_peak,
         "gear RMS": _rms(gear[None], load)[0] / c.gear_continuous,
         "gear speed": speed / c.gear_speed,
         "inertia ratio": demand.inertia / np.maximum(c.ratio**2 * c.inertia, 1e-300) / requirements.inertia_ratio,
-        "brake": held / (c.holding * c.ratio),
+        "brake": holding / (c.holding * c.ratio),
     }
-    if (most := requirements.twist.get(load.name)) is not None:
-        found["twist"] = _known(gearbox_twist(float(np.max(gear)), c.stiffness, c.backlash)) / most
+    if (max_twist := requirements.twist.get(load.name)) is not None:
+        used["twist"] = _known(gearbox_twist(float(np.max(gear)), c.stiffness, c.backlash)) / max_twist
     if requirements.frequency:
-        found["frequency"] = 2 * math.pi * requirements.frequency * _known(np.sqrt(demand.inertia / c.stiffness))
+        used["frequency"] = 2 * math.pi * requirements.frequency * _known(np.sqrt(demand.inertia / c.stiffness))
     if requirements.energy:
-        found["energy"] = _energy(motor, c, load)
-    return found
+        used["energy"] = _energy(motor, c, load)
+    return used
 
 
 def gearbox_twist(torque: Any, stiffness: Any, backlash: Any) -> Any:
@@ -181,7 +181,7 @@ def gearbox_twist(torque: Any, stiffness: Any, backlash: Any) -> Any:
 
 
 def _known(values: Array) -> Array:
-    """Return unknown numbers as infinite: a gearbox without them cannot meet a requirement."""
+    """Return numbers with infinity for unknown ones, with which a gearbox cannot meet a requirement."""
     known: Array = np.where(np.isnan(values), math.inf, values)
     return known
 
@@ -189,14 +189,14 @@ def _known(values: Array) -> Array:
 def _rms(small: Array, load: JointLoad) -> Array:
     """Return the largest root mean square of all cases, each repeated endlessly."""
     means = [small[:, case] ** 2 @ load.weights[case] for case in load.cases]
-    most: Array = np.sqrt(np.max(means, axis=0))
-    return most
+    rms: Array = np.sqrt(np.max(means, axis=0))
+    return rms
 
 
 def _voltage(motor: tuple[Array, Array], c: ElectricDrives, qd: Array) -> Array:
     """Return the part of the voltage that back-EMF and resistance need."""
-    turning = (c.constant * c.ratio)[:, None] * qd
-    low, high = (turning + (c.resistance / c.constant)[:, None] * torque for torque in motor)
+    back_emf = (c.constant * c.ratio)[:, None] * qd
+    low, high = (back_emf + (c.resistance / c.constant)[:, None] * torque for torque in motor)
     used: Array = np.max(smallest_magnitude(low, high), axis=1) / c.voltage
     return used
 
@@ -225,22 +225,21 @@ def _repeated(loss: Array, decay: Array) -> Array:
     """Return the periodic solution of the low-pass x[i + 1] = decay x[i] + (1 - decay) (mean loss over the step)."""
     middle = (loss[:, 1:] + loss[:, :-1]) / 2
     count = middle.shape[1]
-    turn = np.exp(2j * np.pi * np.arange(count // 2 + 1) / count)
-    answer = ((1 - decay)[:, None]) / (turn - decay[:, None])
-    again: Array = np.fft.irfft(np.fft.rfft(middle, axis=1) * answer, count, axis=1)
-    return again
+    z = np.exp(2j * np.pi * np.arange(count // 2 + 1) / count)
+    response = ((1 - decay)[:, None]) / (z - decay[:, None])
+    x: Array = np.fft.irfft(np.fft.rfft(middle, axis=1) * response, count, axis=1)
+    return x
 
 
 def _energy(motor: tuple[Array, Array], c: ElectricDrives, load: JointLoad) -> Array:
-    """Return the joules that the drive takes in all cases: work on the shaft and heat, nothing given back."""
+    """Return the joules that the drive takes in all cases: work on the shaft and heat, without recuperation."""
     w, k = c.ratio[:, None] * load.qd, c.loss_factor[:, None]
     low, high = motor
     power = [k * torque**2 + w * torque for torque in motor]
-    back = np.where(w > 0, -w, 0.0) / k, np.where(w < 0, -w, 0.0) / k
-    free = (low <= back[1]) & (high >= back[0])
-    taken = np.where(free, 0.0, np.minimum(*power))
+    generating = np.where(w > 0, -w, 0.0) / k, np.where(w < 0, -w, 0.0) / k
+    free = (low <= generating[1]) & (high >= generating[0])
+    consumed = np.where(free, 0.0, np.minimum(*power))
     lengths = [load.times[case][-1] - load.times[case][0] for case in load.cases]
-    total: Array = np.sum(
-        [taken[:, case] @ load.weights[case] * length for case, length in zip(load.cases, lengths, strict=True)], axis=0
-    )
+    energies = [consumed[:, case] @ load.weights[case] * x for case, x in zip(load.cases, lengths, strict=True)]
+    total: Array = np.sum(energies, axis=0)
     return total

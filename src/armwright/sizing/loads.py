@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from armwright.actuators.assignment import Mount
 from armwright.algebra import Array, Symmetric, Vector
 from armwright.mechanism import Link, Mechanism
-from armwright.model.mechanics import _NO_BODY
+from armwright.model.mechanics import MASSLESS_LINK
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
 from armwright.trajectory.motion_base import without_rounding
@@ -77,32 +78,35 @@ def loads(
     samples: int,
 ) -> tuple[JointLoad, ...]:
     """Return the loads of all joints along motions by name; `payloads` are robots with each of the payloads."""
-    cases = [(motion, held) for held in payloads for motion in motions_by_name.values()]
+    cases = [(motion, loaded) for loaded in payloads for motion in motions_by_name.values()]
     size = samples + 1
     times = [np.linspace(motion.start, motion.end, size) for motion, _ in cases]
     states = [np.stack(motion(t)) for (motion, _), t in zip(cases, times, strict=True)]
     q, qd, qdd = np.concatenate(states, axis=1)
     qd = without_rounding(qd, np.abs(qd).max())
-    still = np.zeros_like(q)
+    rest = np.zeros_like(q)
     spans = tuple(slice(i * size, (i + 1) * size) for i in range(len(cases)))
-    masses = _payload_titles(payloads)
-    titles = tuple(", ".join(filter(None, (name, mass))) for mass in masses for name in motions_by_name)
+    titles = tuple(", ".join(filter(None, pair[::-1])) for pair in product(_payload_titles(payloads), motions_by_name))
     weights = np.ones(size)
     weights[[0, -1]] = 0.5
-    bare = [(held.with_rotors(0.0), span) for (_, held), span in zip(cases, spans, strict=True)]
-    own = _joined([torques(held.mechanism(), q[s], qd[s], qdd[s]) for held, s in bare])
-    weight = _joined([torques(_smooth(held.mechanism()), q[s], still[s], still[s]) for held, s in bare])
-    inertia = _joined([_diagonal(_smooth(held.mechanism()), q[s]) for held, s in bare])
+    bare = [(loaded.with_rotors(0.0).mechanism(), span) for (_, loaded), span in zip(cases, spans, strict=True)]
+    bare_parts = (
+        _joined([torques(mechanism, q[s], qd[s], qdd[s]) for mechanism, s in bare]),
+        _joined([torques(_smooth(mechanism), q[s], rest[s], rest[s]) for mechanism, s in bare]),
+        _joined([_diagonal(_smooth(mechanism), q[s]) for mechanism, s in bare]),
+    )
     points = [_with_point(robot.mechanism(), place) for place in places]
-    unit = np.array([torques(point, q, qd, qdd) for point in points])
-    hanging = np.array([torques(point, q, still, still) for point in points])
-    turned = np.array([_diagonal(point, q) for point in points])
-    found = []
+    torque_per_kilogram = np.array([torques(point, q, qd, qdd) for point in points])
+    gravity_per_kilogram = np.array([torques(point, q, rest, rest) for point in points])
+    inertia_per_kilogram = np.array([_diagonal(point, q) for point in points])
+    per_kilogram = torque_per_kilogram, gravity_per_kilogram, inertia_per_kilogram
+    joint_loads = []
     for j, joint in enumerate(robot.joints):
-        carried = tuple(k for k in range(robot.n) if unit[k, j].any() or hanging[k, j].any() or turned[k, j].any())
-        parts = ((own, unit), (weight, hanging), (inertia, turned))
-        torque, gravity, turning = (MassLinear(bare[j], each[list(carried), j]) for bare, each in parts)
-        found.append(
+        carried = tuple(k for k in range(robot.n) if any(part[k, j].any() for part in per_kilogram))
+        torque, gravity, inertia = (
+            MassLinear(part[j], each[list(carried), j]) for part, each in zip(bare_parts, per_kilogram, strict=True)
+        )
+        joint_loads.append(
             JointLoad(
                 name=joint.name,
                 prismatic=joint.prismatic,
@@ -112,19 +116,19 @@ def loads(
                 qdd=qdd[:, j],
                 torque=torque,
                 gravity=gravity,
-                inertia=turning,
+                inertia=inertia,
                 cases=spans,
                 titles=titles,
                 weights=np.tile(weights / samples, len(cases)),
                 times=np.concatenate(times),
             )
         )
-    return tuple(found)
+    return tuple(joint_loads)
 
 
 def _payload_titles(payloads: Sequence[Robot]) -> list[str]:
     """Return names of payloads: their masses, numbered where equal; empty for a single payload."""
-    masses = [f"{0.0 if held.payload is None else held.payload.mass:g} kg" for held in payloads]
+    masses = [f"{0.0 if loaded.payload is None else loaded.payload.mass:g} kg" for loaded in payloads]
     if len(masses) == 1:
         return [""]
     return [f"payload {k + 1}, {mass}" if masses.count(mass) > 1 else mass for k, mass in enumerate(masses)]
@@ -137,12 +141,12 @@ def _joined(parts: Sequence[Array]) -> Array:
 def _diagonal(mechanism: Mechanism, q: Array) -> Array:
     """Return the inertia about each joint: the diagonal of the mass matrix, by one unit acceleration at a time."""
     weightless = replace(mechanism.without_springs(), gravity=Vector(0.0, 0.0, 0.0))
-    still = np.zeros_like(q)
+    rest = np.zeros_like(q)
     rows = []
     for j in range(q.shape[1]):
-        one = still.copy()
-        one[:, j] = 1.0
-        rows.append(torques(weightless, q, still, one)[j])
+        qdd = rest.copy()
+        qdd[:, j] = 1.0
+        rows.append(torques(weightless, q, rest, qdd)[j])
     return np.array(rows)
 
 
@@ -155,5 +159,5 @@ def _smooth(mechanism: Mechanism) -> Mechanism:
 def _with_point(mechanism: Mechanism, place: Mount) -> Mechanism:
     """Return the mechanism without masses but one kilogram at a mount."""
     point = Link(1.0, place.point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    links = tuple(point if i == place.link else _NO_BODY for i in range(mechanism.n))
+    links = tuple(point if i == place.link else MASSLESS_LINK for i in range(mechanism.n))
     return replace(_smooth(mechanism).without_springs(), links=links)

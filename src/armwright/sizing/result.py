@@ -198,12 +198,12 @@ class Sizing:
 
     def set_rows(self) -> list[tuple[str, ...]]:
         """Return a table of all sets, head first: their costs, and how they differ from the best."""
-        weighed = ("mass",) if self.objective != "mass" else ()
-        rows: list[tuple[str, ...]] = [("set", self.objective, *weighed, "differs from the best in")]
+        mass_column = ("mass",) if self.objective != "mass" else ()
+        rows: list[tuple[str, ...]] = [("set", self.objective, *mass_column, "differs from the best in")]
         for i, each in enumerate(self.sets, start=1):
             pairs = zip(each.joints, self.best.joints, strict=True)
             other = [f"{shown(c.joint)}: {shown(c.actuator.name)}" for c, b in pairs if c.actuator != b.actuator]
-            mass = (f"{each.mass:.4g} kg",) if weighed else ()
+            mass = (f"{each.mass:.4g} kg",) if mass_column else ()
             rows.append((str(i), self.cost_text(each.cost), *mass, "; ".join(other) or "-"))
         return rows
 
@@ -213,11 +213,11 @@ class Sizing:
 
     @property
     def summary(self) -> str:
-        """The cost of the best set, and the work of the proof, in two sentences."""
+        """The cost of the best set, and the number of evaluations of the proof."""
         return (
             f"The best of {self.full_product:.4g} sets by {self.objective}: {self.cost_text(self.best.cost)}. Proven "
-            f"with {self.judged:,} judgements of an actuator for a joint in {self.seconds:.3g} s, where all sets would "
-            f"have been {self.full_product * self.robot.n:.3g}."
+            f"with {self.judged:,} evaluations of an actuator for a joint in {self.seconds:.3g} s; all sets would take "
+            f"{self.full_product * self.robot.n:.3g}."
         )
 
     def __str__(self) -> str:
@@ -271,8 +271,8 @@ def actuator_set(
     for drive, load in zip(drives, joint_loads, strict=True):
         carried = masses[list(load.carried)]
         demand, numbers = JointDemand.between(load, carried, carried), drive_numbers([drive])
-        found, limited = numbers.utilisation(demand, requirements), numbers.optional_limits(requirements)
-        used = {name: float(found[name][0]) for name in CRITERIA if name in found and limited.get(name, True)}
+        parts, limited = numbers.utilisation(demand, requirements), numbers.optional_limits(requirements)
+        used = {name: float(parts[name][0]) for name in CRITERIA if name in parts and limited.get(name, True)}
         motion = (load.q, demand.torque[0], *numbers.motion_of_first(demand))
         joints.append(Chosen(load.name, drive, used, demand.inertia, *motion, load.cases, load.titles))
     return ActuatorSet(cost, tuple(joints))

@@ -1,4 +1,4 @@
-"""`size`: the lightest, cheapest or most frugal actuators for all joints of a robot together."""
+"""`size`: the actuators of all joints with the least total mass, price or energy."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def size(
     """
     begin = time.perf_counter()
     by_name = _motions(robot, motions)
-    for name, given in (("levers", levers), ("mounts_at", mounts_at), ("without_drives", without_drives)):
-        _check_mapping(name, given)
+    for name, mapping in (("levers", levers), ("mounts_at", mounts_at), ("without_drives", without_drives)):
+        _check_mapping(name, mapping)
     book = catalogue if isinstance(catalogue, Catalogue) else packaged() if catalogue is None else read(catalogue)
     if objective not in SIZING_OBJECTIVES:
         raise unknown("objective", objective, SIZING_OBJECTIVES)
@@ -91,8 +91,8 @@ def size(
     search = BranchAndBound(
         joint_loads, [_choices(each, objective) for each in options], requirements, 1 - reserve, sets
     )
-    found = search.run()
-    if not found:
+    best = search.run()
+    if not best:
         raise _infeasible(search, joint_loads, options, 1 - reserve)
     return Sizing(
         robot=robot,
@@ -100,7 +100,7 @@ def size(
         objective=objective,
         sets=tuple(
             actuator_set(cost, [each[row] for each, row in zip(options, rows, strict=True)], joint_loads, requirements)
-            for cost, rows in found
+            for cost, rows in best
         ),
         full_product=math.prod(map(len, options)),
         judged=search.judged,
@@ -122,27 +122,28 @@ def margins(
     ambient: float = 40.0,
     samples: int = 100,
 ) -> ActuatorSet:
-    """Return the use of the limits of given actuators along motions, which may be others than those of `size`.
+    """Return the use of the limits of actuators along motions, which may differ from those of `size`.
 
     `actuators` has one for every joint, as `fitted` takes them, and `robot` is without them; the rest is as for `size`.
     A part above one in `chosen.used` exceeds the limit.
     """
-    by_name = _motions(robot, motions, closed=False)
+    motions_by_name = _motions(robot, motions, closed=False)
     _check_options(0.0, None, ambient, samples, 1)
-    for name, given in (("mounts_at", mounts_at), ("without_drives", without_drives)):
-        _check_mapping(name, given)
+    for name, mapping in (("mounts_at", mounts_at), ("without_drives", without_drives)):
+        _check_mapping(name, mapping)
     robot = bare(robot, without_drives or {})
-    fitting = by_joint(robot, actuators)
-    missing = [joint.name for joint in robot.joints if joint.name not in fitting]
+    by_name = by_joint(robot, actuators)
+    missing = [joint.name for joint in robot.joints if joint.name not in by_name]
     if missing:
         raise InputError(f"margins got no actuator for {', '.join(map(shown, missing))}; expected one for every joint")
-    drives = [fitting[joint.name] for joint in robot.joints]
-    joint_loads = loads(robot, by_name, _with_payloads(robot, payloads), mounts(robot, mounts_at), samples)
+    drives = [by_name[joint.name] for joint in robot.joints]
+    loaded = _with_payloads(robot, payloads)
+    joint_loads = loads(robot, motions_by_name, loaded, mounts(robot, mounts_at), samples)
     return actuator_set(sum(drive.mass for drive in drives), drives, joint_loads, Requirements(ambient))
 
 
 def _motions(robot: Robot, motions: Any, closed: bool = True) -> dict[str, Trajectory]:
-    """Return the motions by name, checked; if not `closed`, they may start or end with a speed, as a sudden stop."""
+    """Return the motions by name, checked; unless `closed`, they may start or end with a speed, as in a sudden stop."""
     if not isinstance(robot, Robot):
         raise InputError(f"size got {robot!r}; expected a Robot")
     check_scalar_joints(robot, "sizing")
@@ -176,19 +177,19 @@ def _check_speeds(motion: Trajectory, closed: bool) -> None:
     outside = (rest, rest) if closed else (after[:1], before[-1:])
     if periodic:
         outside = (before[-1:], after[:1])
-    found = np.abs(np.concatenate([after, outside[1]]) - np.concatenate([outside[0], before])).max(axis=1)
-    if found.max() > MAX_SPEED_STEP * fastest:
-        k = int(np.argmax(found))
+    jumps = np.abs(np.concatenate([after, outside[1]]) - np.concatenate([outside[0], before])).max(axis=1)
+    if jumps.max() > MAX_SPEED_STEP * fastest:
+        k = int(np.argmax(jumps))
         raise InputError(
-            f"the speed of the motion {motion!r} jumps by {found[k]:.4g} rad/s or m/s at t = {knots[k]:g} s, which "
+            f"the speed of the motion {motion!r} jumps by {jumps[k]:.4g} rad/s or m/s at t = {knots[k]:g} s, which "
             "takes an infinite torque; expected a motion from rest to rest, or a periodic one, such as quintic"
         )
 
 
 def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, samples: int, sets: int) -> None:
-    for name, given in (("reserve", reserve), ("inertia_ratio", inertia_ratio or 1.0), ("ambient", ambient)):
-        if isinstance(given, bool) or not isinstance(given, Real):
-            raise InputError(f"{name} = {given!r} is not a number")
+    for name, value in (("reserve", reserve), ("inertia_ratio", inertia_ratio or 1.0), ("ambient", ambient)):
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise InputError(f"{name} = {value!r} is not a number")
     if not 0 <= reserve < 1:
         raise InputError(f"reserve = {reserve!r}: expected the unused part of every limit, from 0 to below 1")
     if inertia_ratio is not None and not 0 < inertia_ratio < math.inf:
@@ -200,9 +201,9 @@ def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, 
             raise InputError(f"{name} = {value!r}: expected a whole number from {smallest} to {largest:g}")
 
 
-def _check_mapping(name: str, given: Any) -> None:
-    if not isinstance(given, Mapping | None):
-        raise InputError(f"{name} = {given!r}: expected a mapping from names to values")
+def _check_mapping(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping | None):
+        raise InputError(f"{name} = {value!r}: expected a mapping from names to values")
 
 
 def _bound(name: str, value: float | None, unit: str) -> float:
@@ -224,19 +225,19 @@ def _twists(robot: Robot, max_twist: float | Mapping[str, float] | None) -> dict
 
 
 def _with_payloads(robot: Robot, payloads: Any) -> list[Robot]:
-    found = []
+    robots = []
     single = isinstance(payloads, (str, Mapping)) or not isinstance(payloads, Iterable)
     for payload in [payloads] if single else payloads:
         if payload is None:
-            found.append(robot)
+            robots.append(robot)
         elif isinstance(payload, Mapping):
             Reader(payload, lambda _key: "payload").check_keys(("mass", "com", "inertia"))
-            found.append(robot.with_payload(**payload))
+            robots.append(robot.with_payload(**payload))
         else:
-            found.append(robot.with_payload(payload) if payload else robot.without_payload())
-    if not found:
+            robots.append(robot.with_payload(payload) if payload else robot.without_payload())
+    if not robots:
         raise InputError("size got no payloads; expected at least one, None for the payload of the robot")
-    return found
+    return robots
 
 
 def _options(
@@ -264,14 +265,10 @@ def _options(
         gears = [gear for gear in book.gearboxes if gear.linear == joint.prismatic]
         if not gears or not book.motors:
             kind = "linear " if joint.prismatic else ""
-            raise InputError(
-                f"{joint.name}: catalogue {book.name!r} has no {kind}gearboxes or no motors to choose from"
-            )
+            raise InputError(f"{joint.name}: catalogue {book.name!r} has no {kind}gearboxes or no motors")
         pairs = [(motor, gear) for motor in book.motors for gear in gears if compatible(motor, gear)]
         if not pairs:
-            raise InputError(
-                f"{joint.name}: no motor of {book.name!r} fits any of its gearboxes; check their goes_with"
-            )
+            raise InputError(f"{joint.name}: no motor of {book.name!r} fits any gearbox; check their goes_with")
         candidates.append([Actuator(motor, gear, brake) for motor, gear in pairs])
     _check_known(candidates, objective)
     return candidates
@@ -285,15 +282,15 @@ def _hydraulic(joint: Any, lever: CylinderLever | None, book: Catalogue) -> list
             "for a prismatic one"
         )
     if not book.cylinders:
-        raise InputError(f"{joint.name}: catalogue {book.name!r} has no cylinders to choose from")
+        raise InputError(f"{joint.name}: catalogue {book.name!r} has no cylinders")
     return [Hydraulic(cylinder, lever) for cylinder in book.cylinders]
 
 
 def _check_known(options: Sequence[Sequence[Drive]], objective: str) -> None:
-    for part in (part for own in options for drive in own for part in drive.parts):
+    for part in (part for drives in options for drive in drives for part in drive.parts):
         if objective == "price" and part.price is None:
             raise InputError(f"{part.name!r} has no price; objective='price' needs one for every part")
-    for drive in (drive for own in options for drive in own if isinstance(drive, Actuator)):
+    for drive in (drive for drives in options for drive in drives if isinstance(drive, Actuator)):
         if objective == "energy" and drive.motor.loss_factor is None:
             raise InputError(
                 f"{drive.motor.name!r} has no torque_constant and resistance; objective='energy' needs both"

@@ -137,17 +137,17 @@ def _payloads(top: Reader) -> Any:
 
 def _levers(top: Reader, where: Callable[[str | None], str]) -> dict[str, CylinderLever | None]:
     """Return the levers of cylinders by joint; a table without keys is for a prismatic joint."""
-    table, found = top.data.get("levers", {}), dict[str, CylinderLever | None]()
+    table, levers = top.data.get("levers", {}), dict[str, CylinderLever | None]()
     if not isinstance(table, Mapping):
         top.fail("levers", f"levers = {table!r}: expected a table [levers] with a joint in each line")
     for joint, value in table.items():
         if not isinstance(value, Mapping) or set(value) not in (set(), {"before", "on", "angle"}):
             raise ModelError(f"{where(joint)}: {joint} = {value!r}: expected {{before = m, on = m, angle = rad}}")
         try:
-            found[joint] = CylinderLever(**value) if value else None
+            levers[joint] = CylinderLever(**value) if value else None
         except InputError as error:
             raise ModelError(f"{where(joint)}: {joint}: {error}") from None
-    return found
+    return levers
 
 
 def _drives(top: Reader) -> dict[str, Any]:
