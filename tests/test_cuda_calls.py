@@ -44,7 +44,7 @@ def test_options_are_checked_for_arrays_on_the_card_as_well() -> None:
     function, there = aw.compile(RR, "inverse_dynamics", target="cuda"), [far(x) for x in state(RR, 4)]
     with pytest.raises(aw.InputError, match="threads = 0: expected a whole number"):
         function(*there, threads=0)
-    with pytest.raises(aw.InputError, match="several of its entries share one place"):
+    with pytest.raises(aw.InputError, match="several of its entries share memory"):
         function(*there, out=np.broadcast_to(far(np.zeros(2)), (4, 2)))
 
 

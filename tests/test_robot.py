@@ -337,7 +337,7 @@ def test_an_out_that_overlaps_itself_is_refused(strides: tuple[int, int]) -> Non
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 50, 6))
     memory = np.zeros(2000)
     out = np.lib.stride_tricks.as_strided(memory[1500:] if strides[0] < 0 else memory, (50, 6), strides)
-    with pytest.raises(aw.InputError, match="several of its entries share one place"):
+    with pytest.raises(aw.InputError, match="several of its entries share memory"):
         aw.compile(arm, "inverse_dynamics")(q, qd, qdd, out=out)
     assert not memory.any()
 
