@@ -581,7 +581,7 @@ def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: py
         (["--set", "duration='long'"], "duration = 'long': expected seconds, above zero"),
         (["--to", "0.1,0.1", "--law", "free"], "--to: the law 'free' follows no motion"),
         (["--noise", "0.1"], "--noise needs --data, for its torques"),
-        (["--seed", "3", "--data", "run.csv"], "--seed of the --noise"),
+        (["--seed", "3", "--data", "run.csv"], "--seed needs --noise"),
         (["--gravity", "0,0,-1", "--set", "gravity=[0,0,0]"], "--gravity and --set gravity both set it"),
         (["--integrator", "rk4"], "rk4 has no error estimate: give step="),
     ],
