@@ -363,12 +363,12 @@ def test_joints_near_and_far_have_room(launches: list[Launched], monkeypatch: py
         type(device.cupy()), "empty", lambda self, *of: (rooms.append(int(np.prod(of[0]))), empty(*of))[1]
     )
     monkeypatch.setattr(device.CompiledCode, "resident", 4)
-    each, blocks = chain_sweep.record_numbers(made._rolled) * 128 * 8, made._code.blocks
+    each, blocks = chain_sweep.record_numbers(made._loop) * 128 * 8, made._code.blocks
     assert made._shared_joints == device.shared_memory_bytes() // blocks // each < 40
     made.launch([lying("rows", 6, 40, DOUBLE)] * 3, lying("rows", 6, 40, DOUBLE))
     assert [(x.name, x.threads, x.call.threads) for x in launches] == [("run", 4, 4), ("again", 4, 4)]
     assert (launches[0].call.joints, launches[0].call.shared_joints) == (40, made._shared_joints)
-    assert (40 - made._shared_joints) * chain_sweep.record_numbers(made._rolled) * 4 in rooms
+    assert (40 - made._shared_joints) * chain_sweep.record_numbers(made._loop) * 4 in rooms
     short = looped("inverse_dynamics", 1)
     assert short._shared_joints == 1 and short._code.shared == each
 

@@ -214,7 +214,7 @@ def test_the_threads_of_a_warp_find_what_one_finds() -> None:
     fields = {"target": T, "q": np.zeros((70, 2)), "error": np.zeros((70, 2)), "solved": np.zeros(70, bool)}
     fields |= {"marked": np.zeros(70, np.int64), "counts": np.zeros(inverse_kinematics.COUNTS, np.uint64)}
     call = inverse_kinematics.call(
-        {**fields, **solver._tables(0, 256)}, whole._sought, 70, options.tolerance, options.attempts
+        {**fields, **solver._tables(0, 256)}, whole._space, 70, options.tolerance, options.attempts
     )
     run = compiled(text)
     threads = [threading.Thread(target=run, args=(call,), daemon=True) for _ in range(32)]
@@ -233,7 +233,7 @@ def test_a_card_keeps_the_step_in_registers() -> None:
     """As many blocks as `inverse_kinematics_launcher` wants have room beside each other, and no number of a thread leaves its registers."""
     whole = PANDA._solver("full", False, (), "cuda").device_search
     blocks, _, _ = inverse_kinematics_launcher.SEARCH_OCCUPANCY
-    report = nvcc_report(inverse_kinematics.text(*whole._of, True, blocks=blocks))
+    report = nvcc_report(inverse_kinematics.text(*whole._search_arguments, True, blocks=blocks))
     (registers,) = map(int, re.findall(r"Used (\d+) registers", report))
     assert registers <= 65536 // (blocks * inverse_kinematics.SEARCH_THREADS)
     assert "0 bytes spill stores, 0 bytes spill loads" in report

@@ -131,7 +131,7 @@ template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, re
 #define __restrict__ __restrict
 #endif
 
-typedef long long whole;
+typedef long long int64;
 
 FUNCTION bool is_finite(real x)
 {
@@ -141,12 +141,12 @@ FUNCTION bool is_finite(real x)
 // An array of many states with the distances between states and entries, and one state that functions read or write.
 struct Array {
     real *at;
-    whole state, entry;
+    int64 state, entry;
 };
 
 struct Input {
     const real *__restrict__ at;
-    whole entry;
+    int64 entry;
     MEMBER real operator[](int k) const
     {
 #ifdef __CUDACC__
@@ -159,7 +159,7 @@ struct Input {
 
 struct Output {
     real *__restrict__ at;
-    whole entry;
+    int64 entry;
     real sum;  // not finite if a result or a product of two results is not
     MEMBER void put(int k, real x)
     {
@@ -221,7 +221,7 @@ struct SoaOutput {
     }
 };
 
-FUNCTION Input state_of(const Array &array, whole i)
+FUNCTION Input state_of(const Array &array, int64 i)
 {
     Input input = {array.at + i * array.state, array.entry};
     return input;
@@ -270,12 +270,12 @@ struct Call {
     Array q, qd, qdd, out;
     unsigned char *good;
     unsigned long long *bad;
-    whole *last, *marked;
-    whole states, entry;  // the distance between entries of all column-major arrays
+    int64 *last, *marked;
+    int64 states, entry;  // the distance between entries of all column-major arrays
 };
 
 // Record whether a state is good, given the sum of its checks.
-FUNCTION void check_state(const Call &call, whole i, real sum)
+FUNCTION void check_state(const Call &call, int64 i, real sum)
 {
     bool good = is_finite(sum);
     if (!good) {
@@ -297,7 +297,7 @@ FUNCTION void check_state(const Call &call, whole i, real sum)
 }
 
 // Compute one state of arrays with any strides; false if it must be computed again.
-template <bool careful> FUNCTION bool one(const Call &call, whole i)
+template <bool careful> FUNCTION bool one(const Call &call, int64 i)
 {
     const Input q = state_of(call.q, i); const Input qd = state_of(call.qd, i); const Input qdd = state_of(call.qdd, i);
     Output out = {call.out.at + i * call.out.state, call.out.entry, 0};
@@ -309,15 +309,15 @@ template <bool careful> FUNCTION bool one(const Call &call, whole i)
 
 #ifdef __CUDACC__
 // A call of the careful sines, even if never taken, would cost a third of the speed. Therefore `again` is a kernel.
-FUNCTION void mark(const Call &call, whole i)
+FUNCTION void mark(const Call &call, int64 i)
 {
-    call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
+    call.marked[1 + (int64)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }
 
 extern "C" __global__ void __launch_bounds__(128) again(const __grid_constant__ Call call)
 {
-    const whole threads = gridDim.x * (whole)blockDim.x;
-    for (whole k = blockIdx.x * (whole)blockDim.x + threadIdx.x; k <= *call.last; k += threads)
+    const int64 threads = gridDim.x * (int64)blockDim.x;
+    for (int64 k = blockIdx.x * (int64)blockDim.x + threadIdx.x; k <= *call.last; k += threads)
         one<true>(call, call.marked[k]);
 }
 #endif
@@ -325,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const __grid_constant__ 
 #ifdef __CUDACC__
 extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ Call call)
 {
-    const whole i = blockIdx.x * (whole)blockDim.x + threadIdx.x;
+    const int64 i = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     if (i < call.states && !one<false>(call, i))
         mark(call, i);
 }
@@ -333,7 +333,7 @@ extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ Ca
 #else
 extern "C" void run(Call call)
 {
-    for (whole i = 0; i < call.states; ++i)
+    for (int64 i = 0; i < call.states; ++i)
         if (!one<false>(call, i))
             one<true>(call, i);
 }

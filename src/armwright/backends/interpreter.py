@@ -321,20 +321,15 @@ class InterpretedRollout(HostRollout):
         return measure
 
     def _record_times(self, fields: Mapping[str, Any], i: int) -> list[float]:
-        """Return the times of the records of one rollout."""
-        goals: list[float] = (fields["times"] + fields["start_offset"][i]).tolist()
-        return goals
-
-    def _row(self, fields: Mapping[str, Any], r: int) -> int:
-        """Return the index of the stored record r."""
-        return r if fields["rows"] else 0
+        times: list[float] = (fields["times"] + fields["start_offset"][i]).tolist()
+        return times
 
     def _fixed(self, scheme: RungeKuttaStepper, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """Take `substeps` equal steps between records."""
         watch, measure = self._event_detector(fields, i, t, y), self._record_measure(fields, i, t, y)
         measure_step = self._step_measure(fields, i)
         for r, (goal, count) in enumerate(zip(self._record_times(fields, i), fields["substeps"].tolist(), strict=True)):
-            h = (goal - t) / count
+            h, row = (goal - t) / count, r if fields["rows"] else 0
             for k in range(count):
                 now = t + k * h
                 if fields["stop"][0]:
@@ -346,11 +341,11 @@ class InterpretedRollout(HostRollout):
                 if self._ended_by_event(watch, scheme.step(now, y, first, now + h, end), fields, i):
                     measure_step(now, y, float(fields["t"][i]), fields["y"][:, i])
                     measure(float(fields["t"][i]), fields["y"][:, i])
-                    fields["records"][self._row(fields, r) :, :, i] = fields["y"][:, i]
+                    fields["records"][row:, :, i] = fields["y"][:, i]
                     return
                 measure_step(now, y, now + h, end)
                 y = end
-            t, fields["records"][self._row(fields, r), :, i] = goal, y
+            t, fields["records"][row, :, i] = goal, y
             measure(t, y)
         fields["y"][:, i], fields["t"][i] = y, t
 
@@ -380,7 +375,7 @@ class InterpretedRollout(HostRollout):
             if t != goal and not fields["stop_reason"][i]:
                 break
             measure(t, y)
-            fields["records"][self._row(fields, r) :, :, i] = y
+            fields["records"][(r if fields["rows"] else 0) :, :, i] = y
             if fields["stop_reason"][i]:
                 break
         fields["y"][:, i], fields["t"][i] = y, t

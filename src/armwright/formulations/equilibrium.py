@@ -59,7 +59,7 @@ def convective_accelerations(mechanism: Mechanism, q: Coordinates, qd: Coordinat
 
 
 def _centre_acceleration(link: Link, m: PointMotion) -> Vector:
-    """The last of (6) and of (8)."""
+    """Return the last of (6) and of (8)."""
     return m.wd.cross(link.com) + m.w.cross(m.w.cross(link.com)) + m.vd
 
 

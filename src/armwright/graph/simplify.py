@@ -258,15 +258,7 @@ def select_decided(g: Graph, x: Expr, positive: Expr, otherwise: Expr) -> Expr |
 SIMPLIFICATIONS: dict[str, list[Simplification]] = {
     "add": [add_zero, add_negated, gathered("add"), factored("add"), angles("add"), commuted("add")],
     "sub": [sub_zero, sub_same, sub_negated, factored("sub"), angles("sub"), sub_ordered],
-    "mul": [
-        mul_zero,
-        mul_one,
-        negated("mul"),
-        mul_reciprocal,
-        mul_negative_constant,
-        gathered("mul"),
-        commuted("mul"),
-    ],
+    "mul": [mul_zero, mul_one, negated("mul"), mul_reciprocal, mul_negative_constant, gathered("mul"), commuted("mul")],
     "div": [div_zero, negated("div"), div_offline],
     "min": [same_twice, commuted("min")],
     "max": [same_twice, commuted("max")],

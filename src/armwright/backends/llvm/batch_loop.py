@@ -153,7 +153,7 @@ cached.{name}:"""
 
 
 def tile_size(n: int, t: VectorType) -> int:
-    """Return the scalars of a tile of n vectors, with room for the whole last group of a transposition."""
+    """Return the scalars of a tile of n vectors, with space for a full last group of a transposition."""
     return -(-n // t.width) * t.width * t.width
 
 

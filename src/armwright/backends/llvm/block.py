@@ -126,7 +126,7 @@ class Block:
         return self.let(f"shufflevector {t.vector} {first}, {t.vector} poison, <{t.width} x i32> zeroinitializer")
 
     def load(self, source: str, index: int | str, align: int = 64) -> str:
-        """Load a whole vector from local memory."""
+        """Load a vector from local memory."""
         place = self.let(f"getelementptr {self.lanes.vector}, ptr {source}, i64 {index}")
         return self.let(f"load {self.lanes.vector}, ptr {place}, align {align}")
 

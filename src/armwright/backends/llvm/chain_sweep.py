@@ -94,10 +94,10 @@ def _memory(loop: ChainLoop, entries: Mapping[str, int], t: VectorType) -> Itera
 failed:
   ret i32 2
 place:
-  %whole = ptrtoint ptr %memory to i64
-  %up = add i64 %whole, 63
-  %even = and i64 %up, -64
-  %work = inttoptr i64 %even to ptr"""
+  %start.address = ptrtoint ptr %memory to i64
+  %up = add i64 %start.address, 63
+  %aligned = and i64 %up, -64
+  %work = inttoptr i64 %aligned to ptr"""
     for i, name in enumerate(regions):
         yield f"  %{name} = getelementptr {t.scalar}, ptr %work, i64 %size{i}"
 

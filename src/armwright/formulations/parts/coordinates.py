@@ -67,10 +67,7 @@ def _unit(entries: Coordinates, ball: Ball) -> Coordinates:
 POSES: dict[str, Callable[[Coordinates], tuple[Vector, Matrix]]] = {
     "ball": lambda q: (ZERO, from_quaternion(*q)),
     "free": lambda q: (Vector(*q[:3]), from_quaternion(*q[3:])),
-    "planar": lambda q: (
-        Vector(q[0], q[1], 0),
-        Matrix(Vector(q[2], -q[3], 0), Vector(q[3], q[2], 0), Vector(0, 0, 1)),
-    ),
+    "planar": lambda q: (Vector(q[0], q[1], 0), Matrix(Vector(q[2], -q[3], 0), Vector(q[3], q[2], 0), Vector(0, 0, 1))),
 }
 """Position and rotation of the body of such a joint from its entries of q."""
 

@@ -2,7 +2,7 @@
 #define __restrict__ __restrict
 #endif
 
-typedef long long whole;
+typedef long long int64;
 
 FUNCTION bool is_finite(real x)
 {
@@ -12,12 +12,12 @@ FUNCTION bool is_finite(real x)
 // An array of many states with the distances between states and entries, and one state that functions read or write.
 struct Array {
     real *at;
-    whole state, entry;
+    int64 state, entry;
 };
 
 struct Input {
     const real *__restrict__ at;
-    whole entry;
+    int64 entry;
     MEMBER real operator[](int k) const
     {
 #ifdef __CUDACC__
@@ -30,7 +30,7 @@ struct Input {
 
 struct Output {
     real *__restrict__ at;
-    whole entry;
+    int64 entry;
     real sum;  // not finite if a result or a product of two results is not
     MEMBER void put(int k, real x)
     {
@@ -92,7 +92,7 @@ struct SoaOutput {
     }
 };
 
-FUNCTION Input state_of(const Array &array, whole i)
+FUNCTION Input state_of(const Array &array, int64 i)
 {
     Input input = {array.at + i * array.state, array.entry};
     return input;

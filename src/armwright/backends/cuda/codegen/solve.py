@@ -280,6 +280,5 @@ def _term(fma: str, scaled: str, other: str, before: str) -> str:
 
 
 def _checks(values: Sequence[str]) -> Iterator[str]:
-    """Yield the checks of values in pairs."""
     for x, y in zip_longest(values[::2], values[1::2], fillvalue="1"):
         yield f"out.check({x}, {y});"

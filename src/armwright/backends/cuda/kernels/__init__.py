@@ -1,1 +1,1 @@
-"""Whole CUDA kernels around generated code: how threads read states, launch and write results."""
+"""CUDA kernels around generated code: how threads read states, launch and write results."""

@@ -53,11 +53,11 @@ extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant
     __shared__ __align__(16) real all[{warps}][{32 * _shared_numbers(program, rows)}];
     real *const shared = all[threadIdx.x / 32];
     const int lane = threadIdx.x % 32;
-    const whole first = blockIdx.x * (whole){32 * warps} + (threadIdx.x & ~31);
+    const int64 first = blockIdx.x * (int64){32 * warps} + (threadIdx.x & ~31);
     const int rows = call.states - first < 32 ? (int)(call.states - first) : 32;
     if (rows <= 0)
         return;
-    const whole i = first + (lane < rows ? lane : rows - 1);
+    const int64 i = first + (lane < rows ? lane : rows - 1);
 {chr(10).join(fetch)}
 {chr(10).join(store)}
     __syncwarp();

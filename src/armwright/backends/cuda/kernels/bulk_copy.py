@@ -70,9 +70,9 @@ extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     real *const shared = all[warp];
     unsigned long long *const barrier = barriers + warp;
-    const whole first = (blockIdx.x * (whole){warps} + warp) * {group};
+    const int64 first = (blockIdx.x * (int64){warps} + warp) * {group};
     if (call.states - first < {group}) {{
-        for (whole i = first + lane; i < call.states; i += 32)
+        for (int64 i = first + lane; i < call.states; i += 32)
             mark(call, i);
         return;
     }}

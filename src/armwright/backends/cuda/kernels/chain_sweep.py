@@ -56,7 +56,7 @@ def _sweep(loop: ChainLoop, k: int) -> str:
         real carry[{sweep.carry}], next[{size}];
         EACH(e, {sweep.carry}) carry[e] = call.starts[{begin} + e];
         LOOP(step, call.joints) {{
-            const whole j = {"step" if sweep.outward else "call.joints - 1 - step"};
+            const int64 j = {"step" if sweep.outward else "call.joints - 1 - step"};
             Unchecked made = {{next}};
             good &= call.kinds[j] ? {calls};
             {store}
@@ -80,19 +80,19 @@ struct Call {{
     Array {names}, out;
     unsigned char *good;
     unsigned long long *bad;
-    whole *last, *marked;
-    whole states;
+    int64 *last, *marked;
+    int64 states;
     const real *parameters, *starts;
     const unsigned char *kinds;
     real *records;
-    whole threads;
+    int64 threads;
     int joints, shared_joints;  // the latter have records in shared memory
 }};
 
 // Constant numbers, which are read several times.
 struct Table {{
     const real *at;
-    whole entry;
+    int64 entry;
     MEMBER real operator[](int k) const
     {{
 #ifdef __CUDACC__
@@ -109,7 +109,7 @@ FUNCTION Table table(const real *at)
     return made;
 }}
 
-FUNCTION Table entries_of(const Array &array, whole i, whole first)
+FUNCTION Table entries_of(const Array &array, int64 i, int64 first)
 {{
     Table made = {{array.at + i * array.state + first * array.entry, array.entry}};
     return made;
@@ -118,7 +118,7 @@ FUNCTION Table entries_of(const Array &array, whole i, whole first)
 // The results of a state. Neighbouring ones are written to memory together.
 struct Results {{
     real *at;
-    whole entry;
+    int64 entry;
     real sum;  // nan once a result is not finite
     MEMBER void put(int k, real x)
     {{
@@ -130,7 +130,7 @@ struct Results {{
 // The numbers that a thread stores for a joint.
 struct Record {{
     real *at;
-    whole entry;
+    int64 entry;
     MEMBER real operator[](int k) const
     {{
         return at[k * entry];
@@ -141,7 +141,7 @@ struct Record {{
     }}
 }};
 
-FUNCTION Record record_of(const Call &call, whole thread, whole joint, int width, int place)
+FUNCTION Record record_of(const Call &call, int64 thread, int64 joint, int width, int place)
 {{
 #ifdef __CUDACC__
     if (joint < call.shared_joints) {{
@@ -150,14 +150,14 @@ FUNCTION Record record_of(const Call &call, whole thread, whole joint, int width
         return record;
     }}
 #endif
-    const whole row = (joint - call.shared_joints) * width + place;
+    const int64 row = (joint - call.shared_joints) * width + place;
     Record record = {{call.records + row * call.threads + thread, call.threads}};
     return record;
 }}
 """
 
 _ONE = """// Compute one state; false if it must be computed again.
-template <bool careful> FUNCTION bool one(const Call &call, whole i, whole thread)
+template <bool careful> FUNCTION bool one(const Call &call, int64 i, int64 thread)
 {{
     bool good = true;
     Results out = {{call.out.at + i * call.out.state, call.out.entry, 0}};
@@ -182,24 +182,24 @@ template <bool careful> FUNCTION bool one(const Call &call, whole i, whole threa
 _RUN = f"""#ifdef __CUDACC__
 extern "C" __global__ void __launch_bounds__({MAX_BLOCK_THREADS}) run(const __grid_constant__ Call call)
 {{
-    const whole thread = blockIdx.x * (whole){MAX_BLOCK_THREADS} + threadIdx.x;
+    const int64 thread = blockIdx.x * (int64){MAX_BLOCK_THREADS} + threadIdx.x;
     if (thread < call.threads)
-        for (whole i = thread; i < call.states; i += call.threads)
+        for (int64 i = thread; i < call.states; i += call.threads)
             if (!one<false>(call, i, thread))
-                call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
+                call.marked[1 + (int64)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }}
 
 extern "C" __global__ void __launch_bounds__({MAX_BLOCK_THREADS}) again(const __grid_constant__ Call call)
 {{
-    const whole thread = blockIdx.x * (whole){MAX_BLOCK_THREADS} + threadIdx.x;
+    const int64 thread = blockIdx.x * (int64){MAX_BLOCK_THREADS} + threadIdx.x;
     if (thread < call.threads)
-        for (whole k = thread; k <= *call.last; k += call.threads)
+        for (int64 k = thread; k <= *call.last; k += call.threads)
             one<true>(call, call.marked[k], thread);
 }}
 #else
 extern "C" void run(Call call)
 {{
-    for (whole i = 0; i < call.states; ++i)
+    for (int64 i = 0; i < call.states; ++i)
         if (!one<false>(call, i, i % call.threads))
             one<true>(call, i, i % call.threads);
 }}

@@ -4,17 +4,17 @@
 //
 // Some targets take ten steps, others thousands. Therefore one loop contains one step for all phases of a search, and a
 // thread that finishes a target takes the next one: no thread of a warp waits for the search of another. All check
-// their errors at the same time. The nearest start, a long search, is found by the whole warp for each thread that
+// their errors at the same time. The nearest start, a long search, is found by the warp for each thread that
 // needs one.
 
 struct Call {
     Array target, start, q, error;  // a null `start`: take the table
     unsigned char *solved;
     const real *start_distances, *start_positions;  // of the starts: terms of distances, and positions
-    const whole *chosen;       // the targets to compute; null for all
-    whole *marked;             // targets to compute again with careful sines
+    const int64 *chosen;       // the targets to compute; null for all
+    int64 *marked;             // targets to compute again with careful sines
     unsigned long long *counts;
-    whole targets, starts, attempts;
+    int64 targets, starts, attempts;
     real tolerance, length, infinite, low[ENTRIES], high[ENTRIES];
 };
 
@@ -45,9 +45,9 @@ FUNCTION void sync_warp()
 {
     __syncwarp();
 }
-FUNCTION whole increment(unsigned long long *count)
+FUNCTION int64 increment(unsigned long long *count)
 {
-    return (whole)atomicAdd(count, 1ull);
+    return (int64)atomicAdd(count, 1ull);
 }
 #elif !defined(LANES)
 #define LANES 1
@@ -69,9 +69,9 @@ FUNCTION int lowest_lane(unsigned)
     return 0;
 }
 FUNCTION void sync_warp() {}
-FUNCTION whole increment(unsigned long long *count)
+FUNCTION int64 increment(unsigned long long *count)
 {
-    return (whole)(*count)++;
+    return (int64)(*count)++;
 }
 #endif
 
@@ -87,14 +87,14 @@ struct Search {
     Candidate candidate, base;  // the best so far, and the base of a descent
     real best, last;    // squared errors
     real last_distance;           // distance of the last start, less a constant
-    whole target, attempt;
+    int64 target, attempt;
     int choice, age, descents, phase;
     bool needs_start;         // a start from the table
 };
 
 #if defined(__CUDACC__) && SHARED
 struct PaddedSearch : Search {
-    whole padding[1 + (sizeof(Search) / sizeof(whole)) % 2];
+    int64 padding[1 + (sizeof(Search) / sizeof(int64)) % 2];
 };
 #define DECLARE_SEARCH \
     __shared__ PaddedSearch all[BLOCK]; \
@@ -198,7 +198,7 @@ FUNCTION bool invalid_pose(const Input &row)
 }
 
 // Read a start, normalise its unit vectors and clip it to the limits; false if it is invalid.
-FUNCTION bool read_start(const Call &call, whole target, real *q)
+FUNCTION bool read_start(const Call &call, int64 target, real *q)
 {
     const Input start = state_of(call.start, target);
     bool good = true;
@@ -226,7 +226,7 @@ FUNCTION bool read_start(const Call &call, whole target, real *q)
 
 FUNCTION void take_target(const Call &call, Search &search)
 {
-    const whole i = increment(call.counts + NEXT);
+    const int64 i = increment(call.counts + NEXT);
     if (i >= call.targets) {
         search.phase = FINISHED;
         return;

@@ -157,12 +157,12 @@ struct Call {{
     Array {", ".join(names)}, out;
     unsigned char *good;
     unsigned long long *bad;
-    whole *last, *marked;
-    whole states, entry;  // the distance between entries of all column-major arrays
+    int64 *last, *marked;
+    int64 states, entry;  // the distance between entries of all column-major arrays
 }};
 
 // Record whether a state is good, given the sum of its checks.
-FUNCTION void check_state(const Call &call, whole i, real sum)
+FUNCTION void check_state(const Call &call, int64 i, real sum)
 {{
     bool good = is_finite(sum);
     if (!good) {{
@@ -203,7 +203,7 @@ def _unused(program: Program, s: str = "") -> str:
 
 
 _STATE = """// Compute one state of arrays with any strides; false if it must be computed again.
-template <bool careful> FUNCTION bool one(const Call &call, whole i)
+template <bool careful> FUNCTION bool one(const Call &call, int64 i)
 {{
     {load}
     Output out = {{call.out.at + i * call.out.state, call.out.entry, 0}};{unused}
@@ -215,15 +215,15 @@ template <bool careful> FUNCTION bool one(const Call &call, whole i)
 
 #ifdef __CUDACC__
 // A call of the careful sines, even if never taken, would cost a third of the speed. Therefore `again` is a kernel.
-FUNCTION void mark(const Call &call, whole i)
+FUNCTION void mark(const Call &call, int64 i)
 {{
-    call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
+    call.marked[1 + (int64)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }}
 
 extern "C" __global__ void __launch_bounds__({bounds}) again(const __grid_constant__ Call call)
 {{
-    const whole threads = gridDim.x * (whole)blockDim.x;
-    for (whole k = blockIdx.x * (whole)blockDim.x + threadIdx.x; k <= *call.last; k += threads)
+    const int64 threads = gridDim.x * (int64)blockDim.x;
+    for (int64 k = blockIdx.x * (int64)blockDim.x + threadIdx.x; k <= *call.last; k += threads)
         {first}one<true>(call, call.marked[k]);
 }}
 #endif
@@ -232,7 +232,7 @@ extern "C" __global__ void __launch_bounds__({bounds}) again(const __grid_consta
 
 _STRIDED_KERNEL = """extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
-    const whole i = blockIdx.x * (whole)blockDim.x + threadIdx.x;
+    const int64 i = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     if (i < call.states && !one<false>(call, i))
         mark(call, i);
 }}
@@ -240,7 +240,7 @@ _STRIDED_KERNEL = """extern "C" __global__ void __launch_bounds__({bounds}) run(
 
 _ON_CPU = """extern "C" void run(Call call)
 {
-    for (whole i = 0; i < call.states; ++i)
+    for (int64 i = 0; i < call.states; ++i)
         if (!one<false>(call, i))
             one<true>(call, i);
 }

@@ -3,9 +3,9 @@
 
 struct Call {
     real *out;
-    const whole *instants;     // of each rollout; null if all have the same
-    const whole *rollouts;  // their indices; null if these are consecutive
-    whole begin, count;
+    const int64 *instants;     // of each rollout; null if all have the same
+    const int64 *rollouts;  // their indices; null if these are consecutive
+    int64 begin, count;
     unsigned instant, column, first_key, second_key, normal;
     double first, second;
 };
@@ -64,10 +64,10 @@ FUNCTION double normal(double share)
     return q < 0 ? -tail : tail;
 }
 
-FUNCTION void draw(const Call &call, whole i)
+FUNCTION void draw(const Call &call, int64 i)
 {
     const unsigned instant = call.instants ? (unsigned)call.instants[i] : call.instant;
-    const whole rollout = call.rollouts ? call.rollouts[i] : call.begin + i;
+    const int64 rollout = call.rollouts ? call.rollouts[i] : call.begin + i;
     const double uniform = share((word)rollout, call.column, instant, call.first_key, call.second_key);
     if (call.normal)
         call.out[i] = (real)(call.first + call.second * normal(uniform));
@@ -78,14 +78,14 @@ FUNCTION void draw(const Call &call, whole i)
 #ifdef __CUDACC__
 extern "C" __global__ void __launch_bounds__(BLOCK) run(const __grid_constant__ Call call)
 {
-    const whole i = blockIdx.x * (whole)BLOCK + threadIdx.x;
+    const int64 i = blockIdx.x * (int64)BLOCK + threadIdx.x;
     if (i < call.count)
         draw(call, i);
 }
 #else
 extern "C" void run(Call call)
 {
-    for (whole i = 0; i < call.count; ++i)
+    for (int64 i = 0; i < call.count; ++i)
         draw(call, i);
 }
 #endif

@@ -7,11 +7,11 @@ struct Call {
     real *y, *p, *t, *h, *previous_error, *rejected_last, *accepted, *rejected, *stop_reason, *event, *start_offset;
     real *records, *totals;
     const real *times;
-    const whole *substeps;
-    const volatile whole *stop;
+    const int64 *substeps;
+    const volatile int64 *stop;
     unsigned char *marked;  // rollouts to compute again with careful sines
     unsigned *any;          // not zero if one is marked
-    whole count, stride, rows, limit, rollouts;
+    int64 count, stride, rows, limit, rollouts;
     real options[10], shared[SHARED];
 };
 
@@ -20,7 +20,7 @@ enum { RTOL, ATOL, LONGEST, SAFETY, ALPHA, BETA, RETRY, SHRINK, GROW, HOLD };
 // The runtime parameters: those of the rollout, and those that all rollouts share.
 struct Parameters {
     const Call &call;
-    whole i;
+    int64 i;
 #if PER_ROLLOUT
     real per_rollout[PER_ROLLOUT];
 #endif
@@ -497,7 +497,7 @@ struct GaugeTotals {};
 
 #endif
 
-FUNCTION void record(const Call &call, whole i, whole r, const real *y)
+FUNCTION void record(const Call &call, int64 i, int64 r, const real *y)
 {
     if (!call.rows && r + 1 < call.count)
         return;  // the next record replaces it
@@ -544,10 +544,10 @@ FUNCTION real next_step(const Call &call, const Lane &lane, real err, real lengt
 
 // Integrate to the time of the next record, with steps whose errors are below the tolerance.
 template <bool careful>
-FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals &gauges, whole, real goal,
+FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals &gauges, int64, real goal,
                         bool *stopped)
 {
-    for (whole tries = 1; lane.stop_reason == 0 && lane.t != goal; ++tries) {
+    for (int64 tries = 1; lane.stop_reason == 0 && lane.t != goal; ++tries) {
         if (*call.stop) {
             *stopped = true;
             return true;
@@ -603,7 +603,7 @@ FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals
 
 // Integrate to the time of the next record, in `substeps` equal steps.
 template <bool careful>
-FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals &gauges, whole r, real goal,
+FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals &gauges, int64 r, real goal,
                         bool *stopped)
 {
     const int number = (int)call.substeps[r];
@@ -646,7 +646,7 @@ FUNCTION bool integrate(const Call &call, Parameters &p, Lane &lane, GaugeTotals
 
 // Integrate a rollout from record to record. False if it must be computed again with careful sines; it is unchanged
 // then.
-template <bool careful> FUNCTION bool motion(const Call &call, whole i)
+template <bool careful> FUNCTION bool motion(const Call &call, int64 i)
 {
     Lane lane;
     EACH(e, ENTRIES)
@@ -655,7 +655,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
     lane.stop_reason = call.stop_reason[i];
     lane.event = call.event[i];
     if (lane.stop_reason != 0) {
-        for (whole r = 0; r < call.count; ++r)
+        for (int64 r = 0; r < call.count; ++r)
             record(call, i, r, lane.y);
         return true;
     }
@@ -696,7 +696,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
     }
 #endif
 #pragma unroll 1
-    for (whole r = 0; r < call.count && in_range; ++r) {
+    for (int64 r = 0; r < call.count && in_range; ++r) {
         if (lane.stop_reason == 0)
             in_range = integrate<careful>(call, p, lane, gauges, r, call.times[r] + start_offset, &stopped);
         if (stopped)
@@ -732,7 +732,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #ifdef __CUDACC__
 extern "C" __global__ void __launch_bounds__(BOUNDS) run(const __grid_constant__ Call call)
 {
-    const whole i = blockIdx.x * (whole)BLOCK + threadIdx.x;
+    const int64 i = blockIdx.x * (int64)BLOCK + threadIdx.x;
     if (i >= call.rollouts || (CAREFUL && !call.marked[i]))
         return;
     const bool done = motion<CAREFUL>(call, i);
@@ -745,7 +745,7 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) run(const __grid_constant__
 #else
 extern "C" void run(Call call)
 {
-    for (whole i = 0; i < call.rollouts; ++i)
+    for (int64 i = 0; i < call.rollouts; ++i)
         if (!motion<false>(call, i))
             motion<true>(call, i);
 }

@@ -41,12 +41,7 @@ from armwright.backends.rollout_interface import (
 from armwright.backends.text.c import notation
 from armwright.graph.program import Program
 from armwright.integrate.control import MAX_STEP_EXTENSION, MIN_ERROR_RATIO, MIN_PREVIOUS_RATIO, STEP_ROUNDING
-from armwright.integrate.events import (
-    JUST_INSIDE,
-    JUST_INSIDE_COARSE,
-    MAX_CUBIC_DEVIATION,
-    ZERO_DISTANCE_RATIO,
-)
+from armwright.integrate.events import JUST_INSIDE, JUST_INSIDE_COARSE, MAX_CUBIC_DEVIATION, ZERO_DISTANCE_RATIO
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
@@ -137,7 +132,6 @@ def _kernel() -> str:
 
 
 def _sizes(motion: Motion, per_rollout: Sequence[bool], double: bool) -> str:
-    """Return the sizes as macros."""
     program, steps, layout, events, gauge = motion
     parameters = sum(per_rollout)
     numbers = {

@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant
 {{
     __shared__ Access all[{max(1, place) * MAX_BLOCK_THREADS}];
     Access *const own = all + threadIdx.x;
-    const whole i = {len(states)} * (blockIdx.x * (whole)blockDim.x + threadIdx.x);
+    const int64 i = {len(states)} * (blockIdx.x * (int64)blockDim.x + threadIdx.x);
     if (i >= call.states)
         return;
     {lines(body)}

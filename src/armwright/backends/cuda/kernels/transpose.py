@@ -26,12 +26,12 @@ def text(double: bool) -> str:
     return f"typedef {'double' if double else 'float'} real;\n{_TEXT}"
 
 
-_TEXT = f"""typedef long long whole;
+_TEXT = f"""typedef long long int64;
 
 struct Call {{
     const real *columns;
     real *rows;
-    whole states, entries;
+    int64 states, entries;
 }};
 
 #ifdef __CUDACC__
@@ -39,9 +39,9 @@ extern "C" __global__ void __launch_bounds__({TRANSPOSE_THREADS}) run(const __gr
 {{
     __shared__ real tile[{TILE_ENTRIES}][{TILE_STATES} + 1];
     const unsigned entry_tiles = (unsigned)((call.entries + {TILE_ENTRIES} - 1) / {TILE_ENTRIES});
-    const whole state = (whole)(blockIdx.x / entry_tiles) * {TILE_STATES};
-    const whole entry = (whole)(blockIdx.x % entry_tiles) * {TILE_ENTRIES};
-    const whole states = call.states - state;
+    const int64 state = (int64)(blockIdx.x / entry_tiles) * {TILE_STATES};
+    const int64 entry = (int64)(blockIdx.x % entry_tiles) * {TILE_ENTRIES};
+    const int64 states = call.states - state;
     const int entries = (int)(call.entries - entry < {TILE_ENTRIES} ? call.entries - entry : {TILE_ENTRIES});
     const int s = threadIdx.x % {TILE_STATES}, e = threadIdx.x % {TILE_ENTRIES};
     const real *from = call.columns + entry * call.states + state + s;
@@ -59,8 +59,8 @@ extern "C" __global__ void __launch_bounds__({TRANSPOSE_THREADS}) run(const __gr
 #else
 extern "C" void run(Call call)
 {{
-    for (whole i = 0; i < call.states; ++i)
-        for (whole k = 0; k < call.entries; ++k)
+    for (int64 i = 0; i < call.states; ++i)
+        for (int64 k = 0; k < call.entries; ++k)
             call.rows[i * call.entries + k] = call.columns[k * call.states + i];
 }}
 #endif
