@@ -64,12 +64,12 @@ extern "C" int run(Call call)
 }}
 """
 MARK = """
-static void mark(const Call &call, whole i)
+static void mark(const Call &call, int64 i)
 {
-    call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
+    call.marked[1 + (int64)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }
 """
-AGAIN = """for (whole k = 0; k <= *call.last; ++k)
+AGAIN = """for (int64 k = 0; k <= *call.last; ++k)
         if (!one<false>(call, call.marked[k]))
             one<true>(call, call.marked[k]);"""
 
