@@ -93,7 +93,7 @@ def test_limits_of_a_fastest_motion_are_given_by_set_and_missing_ones_are_told()
         (["--duration", "2"], "--fastest and --duration: --fastest finds the duration"),
         (["--most-payload"], "--fastest and --most-payload: --fastest takes all of the torque"),
         (["--law", "free"], "--fastest: the law 'free' follows no motion"),
-        (["--to", TO, "--set", "trajectory.reserve=1"], "reserve = 1: expected the part of each limit that is left"),
+        (["--to", TO, "--set", "trajectory.reserve=1"], "reserve = 1: expected the unused part of each limit"),
         (["--to", TO, "--set", "trajectory.kp=1"], "unknown key 'kp'"),
     ],
 )
