@@ -229,7 +229,7 @@ def test_methods_that_are_not_compiled_find_them_too(integrator: str) -> None:
 
 def test_noted_and_python_events_warn_that_they_are_slow() -> None:
     name = HANGING.joints[0].name
-    with pytest.warns(SlowWarning, match="is only noted"):
+    with pytest.warns(SlowWarning, match="is not terminal"):
         run = simulate(HANGING, duration=0.5, events=[events.position(name, -0.1, terminal=False)])
     assert run.t[-1] == 0.5 and not run.ended_by and [e.name for e in run.events] == [f"{name} at -0.1"]
     with pytest.warns(SlowWarning, match="'by hand' is a Python function"):
@@ -350,7 +350,7 @@ def test_joints_are_given_by_number_from_zero_as_by_name() -> None:
         (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[0] > 0 and t > 1)]), "& | ~ in place of and, or, not"),
         (lambda: simulate(reverse(ARM), duration=1.0, stops=True), r"limits of joint2 are 1 to -1, in reverse; expected the lower one first"),
         (lambda: simulate(reverse(ARM), duration=1.0, events=[events.limits()]), "limits of joint2 are 1 to -1, in reverse"),
-        (lambda: simulate(ARM, duration=1.0, events=[3]), "expected a list of what armwright.events makes"),
+        (lambda: simulate(ARM, duration=1.0, events=[3]), "expected a list of events of armwright.events"),
         (lambda: simulate(ARM, duration=1.0, events=[events.position("joint9", 0.1)]), "joint9"),
         (lambda: simulate(ARM, duration=1.0, events=[events.plane((0, 0, 1), 0.1, frame="nose")]), "nose"),
         (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[0] if q[0] > 0 else 1)]), "cannot be compiled"),

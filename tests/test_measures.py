@@ -247,7 +247,7 @@ def test_a_rollout_that_diverges_has_no_measures_and_says_when() -> None:
     ("given", "message"),
     [
         ({"measure": ["peak_torqe"]}, "unknown measure 'peak_torqe'. Did you mean 'peak_torque'"),
-        ({"measure": ["overshoot"]}, "follows something"),
+        ({"measure": ["overshoot"]}, "needs a law with a motion or target"),
         ({"measure": ["energy"], "within": -1}, "within = -1"),
         ({"keep": False}, "only with measures"),
         ({"measure": ["energy"], "keep": "yes"}, "keep = 'yes'"),

@@ -29,7 +29,7 @@ def test_random_torques_are_doubted(way: dict) -> None:
     run = simulate(ARM, noisy(1), **ASKED, **way)
     (doubt,) = run.noticed
     assert doubt.t == 0 and "at the same time and state: it depends on more than t, q and qd" in doubt.why
-    assert doubt in list(repeating_doubts(run)) and not run.again.planned.law.traceable
+    assert doubt in list(repeating_doubts(run)) and not run.repeatable.planned.law.traceable
 
 
 def repeating_doubts(run: Run) -> list:

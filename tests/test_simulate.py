@@ -302,7 +302,7 @@ def test_a_neighbour_is_sent_along_whichever_way_it_is_integrated(how, tmp_path)
     for there in (Run.from_parquet(other.to_parquet(tmp_path / "run.parquet")), pickle.loads(pickle.dumps(other))):
         assert np.array_equal(there.neighbour, other.neighbour)
         assert str(there.audit) == str(other.audit)
-    assert "sensitivity not measured" in str(replace(other, again=None).audit)
+    assert "sensitivity not measured" in str(replace(other, repeatable=None).audit)
     assert "neighbour" not in str(torques_along(SMOOTH, MOTION).audit)
 
 

@@ -34,7 +34,7 @@ def test_python_scenarios_and_phases_choose_as_the_command_line_does() -> None:
 def test_who_names_an_integrator_keeps_it_and_is_told_the_one_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     rate, joint = sticking_rate(STUCK, STUCK.neutral)
     assert joint == 1 and rate > 1e6
-    why = r'the dry friction of joint2 at rest holds steps to \S+ s; expected integrator="radau"'
+    why = r'the dry friction of joint2 at rest limits steps to \S+ s; expected integrator="radau"'
     monkeypatch.setattr(rollouts, "WARNING_STEPS", 1000)
     monkeypatch.setattr(rollouts, "MAX_STEPS_PER_RECORD", 2_000)
     monkeypatch.setattr(SIMULATE, "MAX_STEPS_PER_RECORD", 2_000)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.link_shapes import Hull, LinkShape, ShapeGroup
+from armwright.lazy import cached_property
 from armwright.model.transforms import Triple
 from armwright.model.tree import TreeJoint
 from armwright.rules import AngleFacts, BodyFacts, JointFacts, RobotFacts

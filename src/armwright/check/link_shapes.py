@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.mesh_files import UnreadableMesh, mesh_triangles
+from armwright.lazy import cached_property
 
 CIRCLE_SIDES = 24
 """Number of sides that approximate a circle."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.file_model import Body
+from armwright.lazy import cached_property
 from armwright.rules.tensors import (
     ROD_HALF_LENGTH,
     is_physical,

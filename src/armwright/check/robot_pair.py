@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from armwright.algebra import Array
 from armwright.check.align import Alignment, Skeleton, align, pose_error
 from armwright.check.comparison import JointDifference, QuantityDifference
 from armwright.check.evaluation import evaluate, evaluate_function, random_states
+from armwright.lazy import cached_property
 from armwright.model.description import Description
 from armwright.model.records import Frame
 from armwright.rules.robot_rules import driving_coordinates

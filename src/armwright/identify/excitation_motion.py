@@ -18,7 +18,6 @@ import itertools
 import math
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -31,6 +30,7 @@ from armwright.errors import InputError
 from armwright.identify.base_set import BaseParameters, base_parameters, random_states
 from armwright.identify.parameter_vector import parameters
 from armwright.identify.regressor_arrays import regressor
+from armwright.lazy import cached_property
 from armwright.progress import progress_callback
 from armwright.robot import Robot
 from armwright.trajectory.argument_checks import numbers, one_per_joint, positive, seconds

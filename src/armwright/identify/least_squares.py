@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from armwright.identify.physical_consistency import NearestBodies, nearest_bodie
 from armwright.identify.regressor_arrays import regressor, spring_torques
 from armwright.identify.result_page import page
 from armwright.identify.validation import Validation, check_other_data, moving
+from armwright.lazy import cached_property
 from armwright.pages.report.plot import write
 from armwright.robot import Robot
 

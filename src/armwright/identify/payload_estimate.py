@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from armwright.identify.base_set import independent_columns
 from armwright.identify.parameter_vector import LINK_PARAMETERS, LINK_SIZE, frame_change, link_of_parameters, parameters
 from armwright.identify.physical_consistency import NearestBodies, nearest_bodies, plausible_bodies
 from armwright.identify.regressor_arrays import regressor, spring_torques
+from armwright.lazy import cached_property
 from armwright.model.records import LinkModel
 from armwright.robot import Robot
 

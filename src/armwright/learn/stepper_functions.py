@@ -40,7 +40,7 @@ class _StepperFunction:
     @property
     def parameters(self) -> Sequence[Array]:
         """Parameters that vary, after the arguments."""
-        return self.stepper.code.held
+        return self.stepper.code.parameters
 
     def _vjp(self, vjp: Vjp, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
         """Return the gradient; an error says whether the function or the gradient by the results is not finite."""

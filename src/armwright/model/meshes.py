@@ -27,11 +27,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NoReturn
 
 from armwright.errors import ModelError
+from armwright.lazy import cached_property
 from armwright.model.packages import SCHEME, MissingFile, ReadableFolders, checked_packages, model_folder
 from armwright.model.refusal import OutsideFolder, Refused
 

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.former_names import add_former_names
+from armwright.lazy import cached_property
 from armwright.model.transforms import Triple
 from armwright.rules.tensors import TENSOR_SLACK, tensors_agree
 

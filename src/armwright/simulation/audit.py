@@ -5,7 +5,7 @@ momentum   of a free robot: linear and angular momentum, less the impulses of we
 power      tau . qd - friction - d(energy)/dt at every record: zero for exact accelerations (Mohan and Saha, figure 8)
 condition  the condition number of the mass matrix: times rounding it is the relative error of the accelerations;
            infinite if M is not positive definite, which is impossible for a robot
-neighbour  the distance of a run from a slightly different start: when it diverges, the motion is not predictable
+neighbour  the distance to a run with a slightly different start: if it diverges, the motion is not predictable
 target     the distance from the trajectory that the law follows, if any
 limits     of positions, speeds and torques, which a real robot cannot exceed
 stops      the depth to which joints press them in; energy that they store and dissipate counts as losses
@@ -64,20 +64,20 @@ class MomentumBalance:
 
     @classmethod
     def of(cls, run: Run) -> MomentumBalance:
-        now = momentum(run.robot, run.q, run.qd, run.kinetic)
-        weight = now.mass * np.array(run.robot.gravity) * (run.t - run.t[0])[:, None]
+        p = momentum(run.robot, run.q, run.qd, run.kinetic)
+        weight = p.mass * np.array(run.robot.gravity) * (run.t - run.t[0])[:, None]
         force, moment = run.impulse[:, :3], run.impulse[:, 3:]
-        linear, angular = now.linear - now.linear[0] - force - weight, now.angular - now.angular[0] - moment
+        linear, angular = p.linear - p.linear[0] - force - weight, p.angular - p.angular[0] - moment
         scales = [
             max(*(float(np.max(np.abs(x))) for x in sizes), _FLOOR)
-            for sizes in ((now.most_linear, force, weight), (now.most_angular, moment))
+            for sizes in ((p.max_linear, force, weight), (p.max_angular, moment))
         ]
         return cls(linear, angular, *scales)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """The balances along a run (k,); `scale` is the energy that is exchanged.
+    """The balances along a run (k,); `scale` is the exchanged energy.
 
     `neighbour` (k,) is None if there is none. `followed` is True if the law should follow its target without error,
     `integrated` if this was a simulation. `momentum` is None unless the robot has a free base. `doubts` are in order of
@@ -139,9 +139,9 @@ class Audit:
             f"energy balance    {_relative(self.energy_error)} of {self.scale:.4g} J",
             f"power balance     {_relative(self.power_error)} of {self.power_scale:.4g} W",
         ]
-        if (found := self.momentum) is not None:
-            lines.append(f"momentum          {_relative(found.linear_error)} of {found.linear_scale:.4g} kg m/s")
-            lines.append(f"angular momentum  {_relative(found.angular_error)} of {found.angular_scale:.4g} kg m^2/s")
+        if (p := self.momentum) is not None:
+            lines.append(f"momentum          {_relative(p.linear_error)} of {p.linear_scale:.4g} kg m/s")
+            lines.append(f"angular momentum  {_relative(p.angular_error)} of {p.angular_scale:.4g} kg m^2/s")
         lines.append(f"condition of M    {self.condition.min():.3g} to {self.condition.max():.3g}")
         if self.integrated and self.neighbour is None:
             lines.append("rounding          sensitivity not measured, so chaos would not be noticed")
@@ -162,12 +162,12 @@ class Audit:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """Return its lines for notebooks, with doubts in their colour."""
+        """Return the audit as HTML for notebooks, with doubts in their colour."""
         return box(self.verdict, lines(str(self), bad=not self.trustworthy))
 
 
 def _hits(stops: StopHits) -> str:
-    """Return the number of joints that have hit a stop, the first time, the depth and the torque."""
+    """Return a sentence: the number of joints that hit a stop, the first time, the depth and the torque."""
     text = f"{np.count_nonzero(stops.hit)} of {len(stops.depth)} joints have hit one"
     if not stops.hit.any():
         return text
@@ -177,40 +177,34 @@ def _hits(stops: StopHits) -> str:
 
 
 def _relative(x: float) -> str:
-    """Return a relative error as text; below some size it is rounding."""
+    """Return a relative error as text; errors below `PRINT_ROUNDING` are rounding."""
     return f"{x:.1e}" if not x < PRINT_ROUNDING else f"below {PRINT_ROUNDING:g}"
 
 
 def start_distance(rtol: float | None) -> float:
-    """Return the distance at which the neighbour of a run begins: the error allowed per step."""
+    """Return the start distance of the neighbour of a run: the error allowed per step."""
     return FIXED_STEP_DISTANCE if rtol is None else max(rtol, MIN_DISTANCE)
 
 
-def audited(run: Run) -> Audit:
+def audit_of(run: Run) -> Audit:
     """Return the audit of a run."""
     robot = run.robot
     change = run.energy - run.energy[0]
-    energy_defect = run.work - run.losses - change
-    stops = (run.stops or _at_records(run)) if run.settings.get("stops") else None
+    stops = (run.stops or _hits_at_records(run)) if run.settings.get("stops") else None
     stored = 0.0 if stops is None else float(np.nansum(stops.torque * stops.depth)) / 2  # energy stored in the stops
     scale = max(*(float(np.max(np.abs(x))) for x in (change, run.work, run.kinetic - run.kinetic[0])), stored, _FLOOR)
-    needed = robot.inverse_dynamics(run.q, run.qd, run.qdd)  # energy rate and the robot's own friction
-    power_defect = np.sum((run.tau + run.drag - needed) * run.qd, axis=-1)
+    required = robot.inverse_dynamics(run.q, run.qd, run.qdd)  # energy rate and the robot's own friction
     flows = np.abs(run.tau * run.qd) + np.abs(robot.gravity_torque(run.q) * run.qd)
-    power_scale = max(float(np.max(np.sum(flows, axis=-1))), _FLOOR)
     every = max(1, len(run.t) // MAX_CONDITIONS)
-    target_error = None
-    if run.reference is not None:
-        target_error = np.max(np.abs(run.q - run.reference[0]), axis=-1)
     audit = Audit(
         scale=scale,
-        energy_defect=energy_defect,
-        power_defect=power_defect,
-        power_scale=power_scale,
+        energy_defect=run.work - run.losses - change,
+        power_defect=np.sum((run.tau + run.drag - required) * run.qd, axis=-1),
+        power_scale=max(float(np.max(np.sum(flows, axis=-1))), _FLOOR),
         condition_times=run.t[::every],
         condition=_condition(robot.mass_matrix(run.q[::every])),
         neighbour=run.neighbour,
-        target_error=target_error,
+        target_error=None if run.reference is None else np.max(np.abs(run.q - run.reference[0]), axis=-1),
         followed=run.exact,
         integrated=run.statistics.accepted > 0,
         momentum=MomentumBalance.of(run) if run.impulse.size else None,
@@ -228,11 +222,10 @@ def loop_errors(robot: Robot, q: Array) -> Array | None:
     return largest
 
 
-def _at_records(run: Run) -> StopHits:
-    """Return the hits of stops from records, for old files that have no more."""
-    ranges = [joint.limits or (-np.inf, np.inf) for joint in run.robot.joints]
+def _hits_at_records(run: Run) -> StopHits:
+    """Return the hits of stops at records, for old files without hits."""
     q = run.q[:, list(run.robot.entries)]
-    low, high = np.array(ranges).T
+    low, high = np.array([joint.limits or (-np.inf, np.inf) for joint in run.robot.joints]).T
     depth = np.maximum(low - q, q - high)
     hit = np.where((depth > 0).any(axis=0), run.t[np.argmax(depth > 0, axis=0)], np.nan)
     return StopHits(np.maximum(np.max(depth, axis=0), 0.0), np.full(len(hit), np.nan), hit)

@@ -21,7 +21,7 @@ BatchValue: TypeAlias = "tuple[Array, Draw | None]"
 
 
 def start_columns(plan: Plan, q0: Any, qd0: Any) -> tuple[BatchValue, BatchValue]:
-    """Return positions and velocities of the start; random positions need a robot without quaternions and loops."""
+    """Return start positions and velocities; random positions need a robot without quaternions and loops."""
     random = [x if isinstance(x, Draw) else None for x in (q0, qd0)]
     if random[0] is not None and (plan.robot.balls or plan.robot.loops):
         raise InputError("q0 is drawn, and this robot has quaternions or loops; expected an array of positions")
@@ -66,37 +66,37 @@ def batch_columns(
     counts |= {name: many for name, many in parts.items() if many is not None}
     if len(plan.start_offsets) > 1:
         counts["start"] = len(plan.start_offsets)
-    which = _selection(rollouts)
+    selection = _selection(rollouts)
     if rollouts is not None:
-        counts["rollouts="] = which if isinstance(which, int) else len(which)
+        counts["rollouts="] = selection if isinstance(selection, int) else len(selection)
     many = max(counts.values(), default=1)
     for name, count in counts.items():
         if count not in (1, many) or (name == "rollouts=" and count != many):
             raise InputError(f"{name} is for {count} rollouts, others are for {many}; expected equal, or one for all")
     random = law.random or any(draw is not None for _, draw in arrays.values())
     if rollouts is None and not counts and random:
-        raise InputError("numbers are drawn, and nothing says for how many rollouts; expected rollouts=")
+        raise InputError("numbers are drawn for an unknown number of rollouts; expected rollouts=")
     q, qd, *varied = (_columns(name, *one) for name, one in arrays.items())
     memory = tuple(map(float, plan.law.start(plan.robot.n)))
     carried = (0.0,) * sum(size for _, size in plan.layout.carried)
-    listed = [*law.numbers, *event.numbers, *gauge.numbers]
-    known = (*code_numbers, *(x if isinstance(x, (np.ndarray, DrawnColumn)) else float(x) for x in listed))
-    columns = (*(x for row in varied for x in row), *known)
-    places = which if isinstance(which, np.ndarray) else 0
-    states = RolloutColumns((*q, *qd, *memory, *carried), many, places)
-    return states, RolloutColumns(_without_single_arrays(columns, many), many, places)
+    other_numbers = [*law.numbers, *event.numbers, *gauge.numbers]
+    others = (*code_numbers, *(x if isinstance(x, (np.ndarray, DrawnColumn)) else float(x) for x in other_numbers))
+    columns = (*(x for row in varied for x in row), *others)
+    indices = selection if isinstance(selection, np.ndarray) else 0
+    states = RolloutColumns((*q, *qd, *memory, *carried), many, indices)
+    return states, RolloutColumns(_without_single_arrays(columns, many), many, indices)
 
 
 def _selection(rollouts: Any) -> RolloutIndices:
-    """Return the number of rollouts, or the places of those that are selected."""
+    """Return the number of rollouts, or the indices of selected ones."""
     if rollouts is None:
         return 1
     if np.ndim(rollouts) == 0:
         return whole_number("rollouts", rollouts, 1)
-    which = numbers("rollouts", rollouts, "expected how many, or a list of their numbers")
-    if which.ndim != 1 or not which.size or which.dtype.kind not in "iu" or which.min() < 0:
-        raise InputError(f"rollouts = {rollouts!r}: expected how many, or a list of their numbers, from zero on")
-    return which.astype(np.int64)
+    indices = numbers("rollouts", rollouts, "expected their number, or a list of indices")
+    if indices.ndim != 1 or not indices.size or indices.dtype.kind not in "iu" or indices.min() < 0:
+        raise InputError(f"rollouts = {rollouts!r}: expected their number, or a list of indices from zero")
+    return indices.astype(np.int64)
 
 
 def _rows(name: str, value: Array | Draw, size: int) -> BatchValue:

@@ -36,7 +36,7 @@ class Batch:
     def integrate(self, threads: int, progress: bool | None) -> tuple[RolloutResults, float, str]:
         """Integrate all rollouts, in as many parts as fit into memory.
 
-        Return the results, the seconds it took, and why it stopped early, if it did.
+        Return the results, the seconds it took, and the reason if it stopped early.
         """
         plan, y, p = self.plan, self.states, self.parameters
         record, chosen = plan.record(self.vary, self.target), plan.settings
@@ -59,14 +59,14 @@ class Batch:
             del rollouts
         return RolloutResults.joined(parts), seconds, message
 
-    def run_of(self, found: RolloutResults, seconds: float, message: str) -> BatchRun:
+    def run_of(self, results: RolloutResults, seconds: float, message: str) -> BatchRun:
         """Return the run of these results; warn if rollouts have failed."""
         plan = self.plan
-        failed, last, ended = found.failed, found.last, found.ended
+        failed, last, ended = results.failed, results.last, results.ended
         reached = plan.times[last]
-        reached[ended] = found.elapsed[ended]
+        reached[ended] = results.elapsed[ended]
         if failed.any():
-            reached[failed] = np.minimum(found.elapsed[failed], self._last_finite(found, failed))
+            reached[failed] = np.minimum(results.elapsed[failed], self._last_finite(results, failed))
         if failed.any() and not message:
             first = int(np.argmax(failed))
             message = f"{int(failed.sum())} of {len(last)} rollouts failed, the first is number {first}"
@@ -74,35 +74,35 @@ class Batch:
         offsets = plan.start_offsets
         return BatchRun(
             robot=plan.robot,
-            t=found.times if len(offsets) == 1 else found.times + offsets[:, None],
-            **plan.layout.split(found.states),
+            t=results.times if len(offsets) == 1 else results.times + offsets[:, None],
+            **plan.layout.split(results.states),
             reached=reached + offsets,
             failed=failed,
             finished=ended | ~failed & (last == len(plan.times) - 1),
-            accepted=found.accepted,
-            rejected=found.rejected,
+            accepted=results.accepted,
+            rejected=results.rejected,
             seconds=seconds,
-            steps_per_second=int(found.accepted.sum()) / max(seconds, 1e-12),
-            look=partial(self._observables, found),
+            steps_per_second=int(results.accepted.sum()) / max(seconds, 1e-12),
+            look=partial(self._observables, results),
             message=message,
-            ended=np.where(ended, found.event - 1, -1),
+            ended=np.where(ended, results.event - 1, -1),
             events=tuple(event.name for event in plan.events),
-            measured=self._measured(found, reached, ended | ~failed),
-            stops=plan.gauges.hits(plan.robot.n, found.totals),
+            measured=self._measured(results, reached, ended | ~failed),
+            stops=plan.gauges.hits(plan.robot.n, results.totals),
         )
 
-    def _last_finite(self, found: RolloutResults, which: Array) -> Array:
+    def _last_finite(self, results: RolloutResults, which: Array) -> Array:
         """Return the last times at which the states of some rollouts were finite."""
         plan = self.plan
         if plan.keep:
-            finite = np.isfinite(found.states[which]).all(axis=2)
-            last: Array = found.times[np.maximum(finite.sum(axis=1) - 1, 0)]
+            finite = np.isfinite(results.states[which]).all(axis=2)
+            last: Array = results.times[np.maximum(finite.sum(axis=1) - 1, 0)]
             return last
-        times = plan.gauges.split(plan.robot.n, found.totals)[LAST_FINITE][:, 0]
+        times = plan.gauges.split(plan.robot.n, results.totals)[LAST_FINITE][:, 0]
         last = np.maximum(times - plan.start_offsets, plan.times[0])
         return last[which]
 
-    def _measured(self, found: RolloutResults, reached: Array, good: Array) -> dict[str, Array]:
+    def _measured(self, results: RolloutResults, reached: Array, good: Array) -> dict[str, Array]:
         """Return every measure, nan for rollouts that are not good."""
         plan = self.plan
         if not plan.measures:
@@ -110,25 +110,25 @@ class Batch:
         offsets = np.broadcast_to(plan.start_offsets, len(good))
 
         def displacement() -> Array:
-            return displacements(plan.robot.balls, plan.layout.split(found.states[:, 0])["q"], plan.goal)
+            return displacements(plan.robot.balls, plan.layout.split(results.states[:, 0])["q"], plan.goal)
 
-        split = plan.gauges.split(plan.robot.n, found.totals)
+        split = plan.gauges.split(plan.robot.n, results.totals)
         start, end = offsets + plan.times[0], reached + offsets
         totals = GaugeTotals(split, plan.times - plan.times[0], start, end, displacement)
         with np.errstate(all="ignore"):
             values = {name: MEASURES[name].values(totals) for name in plan.measures}
         return values if good.all() else {name: np.where(good[:, None], x, np.nan) for name, x in values.items()}
 
-    def _observables(self, found: RolloutResults) -> Observables:
+    def _observables(self, results: RolloutResults) -> Observables:
         """Return torques, accelerations and energies of every rollout at every record."""
-        plan, states = self.plan, found.states
-        times = np.broadcast_to(found.times + plan.start_offsets[:, None], states.shape[:2])
+        plan, states = self.plan, results.states
+        times = np.broadcast_to(results.times + plan.start_offsets[:, None], states.shape[:2])
         arrays = [times.reshape(-1, 1).astype(self.dtype), states.reshape(times.size, -1)]
         record, code = plan.record(self.vary, self.target).dynamics, plan.code(self.vary, self.target)
         if self.vary or code.names or plan.law_parameters.numbers:
             p = self.parameters
             count = len(p.columns) - len(plan.event_parameters.numbers) - len(plan.gauge_parameters.numbers)
-            rows = replace(p, columns=p.columns[:count]).values_at(plan.sampling, found.times, np.dtype(self.dtype))
+            rows = replace(p, columns=p.columns[:count]).values_at(plan.sampling, results.times, np.dtype(self.dtype))
             arrays.append(rows)
         out = evaluated(observables_kernel(record, self.dtype, self.target), arrays)
         return Observables.of(out.reshape(*times.shape, -1), plan.robot.n, code.base_energy)

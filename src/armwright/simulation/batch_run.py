@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.lazy import cached_property
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.simulation.motion_programs import Observables
@@ -22,14 +22,14 @@ class BatchRun:
     """Many motions: `t` (k,), q (rollouts, k, nq), qd (rollouts, k, n), work and losses (rollouts, k).
 
     t         times (k,), or (rollouts, k) where each rollout has its own start
-    reached   when each rollout ended (rollouts,); do not use later records of a failed one
+    reached   the time at which each rollout ended (rollouts,); do not use later records of a failed one
     failed    True for rollouts that failed (rollouts,)
     finished  True for rollouts that reached their end (rollouts,): all that did not fail, unless Ctrl-C stopped them
     ended     the place in `events` of the event that ended each rollout at `reached`, -1 if none did (rollouts,);
               later records repeat the state at that event
     events    the names of the events
     measured  the measures of `measure=` by name (rollouts, n), nan where a rollout failed
-    stops     what stops have done to each joint (rollouts, n), found at every step; None without stops
+    stops     the hits of stops for each joint (rollouts, n), found in every step; None without stops
     """
 
     robot: Robot
@@ -55,7 +55,7 @@ class BatchRun:
     stops: StopHits | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields for another process, which cannot compute the observables: they go along."""
+        """Return the fields for another process, with the observables, which it cannot compute."""
         return {**vars(self), "look": None, "_observed": self._observed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

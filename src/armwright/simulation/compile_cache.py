@@ -1,4 +1,4 @@
-"""The one cache of what this process has compiled for motions and steps, with one bound."""
+"""The cache of compiled code of motions and steps in this process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_COMPILED = 256
-"""How many results are kept; beyond that, the one that has not been used for the longest goes."""
+"""The largest number of results; the least recently used one is dropped first."""
 
 
 class CompileCache:
@@ -26,7 +26,7 @@ class CompileCache:
         return len(self._entries)
 
     def get(self, key: Any, make: Callable[[], T]) -> T:
-        """Return the result under a key; make it if there is none."""
+        """Return the result of a key; compute it with `make` if it is missing."""
         entry = self._entries.get(key)
         if entry is None:
             entry = (make(), [0])

@@ -1,4 +1,4 @@
-"""Doubts about a run: when and why its audit says that it cannot be trusted."""
+"""Doubts about a run: the times and reasons for which its audit does not trust it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MAX_ENERGY_ERROR = 1e-6
 """The largest relative error of the energy balance that raises no doubt."""
 
 MAX_POWER_ERROR = 1e-6
-"""The same of the power balance."""
+"""The largest relative error of the power balance."""
 
 MAX_MOMENTUM_ERROR = 1e-6
-"""The same of the momentum balance."""
+"""The largest relative error of the momentum balance."""
 
 MAX_CONDITION = 1e10
 MAX_TARGET_ERROR = 1e-3
@@ -44,7 +44,7 @@ LIMIT_ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Doubt:
-    """When a result begins to be in doubt, and why. For a `limit`, the numbers are right but the robot cannot do it."""
+    """When a result becomes doubtful, and why. For a `limit`, the numbers are right but the robot cannot do it."""
 
     t: float
     why: str
@@ -93,12 +93,12 @@ def divergence_doubts(t: Array, neighbour: Array) -> Iterator[Doubt]:
         yield Doubt(float(t[i]), why)
 
 
-def _missing_momentum(run: Run, found: MomentumBalance | None) -> Iterator[Doubt]:
-    if found is None:
+def _missing_momentum(run: Run, balance: MomentumBalance | None) -> Iterator[Doubt]:
+    if balance is None:
         return
     for name, unit, defect, scale in (
-        ("momentum", "kg m/s", found.linear_defect, found.linear_scale),
-        ("angular momentum", "kg m^2/s", found.angular_defect, found.angular_scale),
+        ("momentum", "kg m/s", balance.linear_defect, balance.linear_scale),
+        ("angular momentum", "kg m^2/s", balance.angular_defect, balance.angular_scale),
     ):
         size = np.linalg.norm(defect, axis=-1)
         for i in _first(~(size <= MAX_MOMENTUM_ERROR * scale)):
@@ -116,8 +116,8 @@ def _driven_base(run: Run) -> Iterator[Doubt]:
         yield Doubt(
             float(run.t[i]),
             f"the law puts {np.max(force[i]):.3g} {'N' if joint.prismatic else 'N m'} on {shown(joint.name)}, but the "
-            "base has no motor: give gains with zeros for its six freedoms, or .limited with zeros for them; where "
-            "something does drive it, its max_torque says so",
+            "base has no motor: give gains with zeros for its six freedoms, or .limited with zeros for them; if it has "
+            "thrusters, give their max_torque",
         )
 
 
@@ -127,7 +127,7 @@ def _first(wrong: Array) -> Array:
 
 
 def _beyond(joint: JointModel, q: Array, t: Array, first: int) -> str:
-    """Return a sentence on how far a joint exceeds its limits, first and at worst."""
+    """Return a sentence on how much a joint exceeds its limits, first and at most."""
     (low, high), unit = joint.limits or (-np.inf, np.inf), "m" if joint.prismatic else "rad"
     over = np.maximum(low - q, q - high)
     worst = int(np.argmax(over))
@@ -139,21 +139,21 @@ def _beyond_limits(run: Run, stops: StopHits | None) -> Iterator[Doubt]:
     """Yield doubts about joints beyond their limits and drives that are too weak or too slow."""
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         if joint.limits is not None and stops is not None and stops.depth[i] > MAX_STOP_DEPTH:
-            (low, high), begun = joint.limits, run.q[0, run.robot.entries[i]]
-            begins = max(low - begun, begun - high)
+            (low, high), q0 = joint.limits, run.q[0, run.robot.entries[i]]
+            initial_depth = max(low - q0, q0 - high)
             why = f"{shown(joint.name)} is {stops.depth[i]:.3g} beyond its limits"
             why += ": its stop is too soft, give torque.stops a larger stiffness"
-            if begins > MAX_STOP_DEPTH:
-                why = f"{shown(joint.name)} begins {begins:.3g} beyond its limits, pressed into its stop"
+            if initial_depth > MAX_STOP_DEPTH:
+                why = f"{shown(joint.name)} begins {initial_depth:.3g} beyond its limits, pressed into its stop"
             yield Doubt(float(stops.hit_at[i]), why)
         elif joint.limits is not None and stops is None:
             low, high = joint.limits
             q = run.q[:, run.robot.entries[i]]
             for k in _first((q < low - LIMIT_ROUNDING) | (q > high + LIMIT_ROUNDING)):
                 yield Doubt(float(run.t[k]), _beyond(joint, q, run.t, k), limit=True)
-        for values, most, why in (
+        for values, limit, why in (
             (run.qd[:, i], joint.max_velocity, use.slowness),
             (run.tau[:, i], joint.max_torque, use.weakness),
         ):
             if why:
-                yield Doubt(float(run.t[_first(np.abs(values) > most)[0]]), why, limit=True)
+                yield Doubt(float(run.t[_first(np.abs(values) > limit)[0]]), why, limit=True)

@@ -32,25 +32,28 @@ from armwright.torque.runtime_parameters import Structure
 __all__ = ["Event", "limits", "plane", "position", "speed", "when"]
 
 ModelAtFrame: TypeAlias = Callable[[str | None], Mechanism]
-"""The robot looked at a frame, the tool if it has no name."""
+"""Returns the model of the robot with a frame, by default the tool, as its task frame."""
 
 
 class EventQuantity(Protocol):
-    """A number that depends on time and state, over any scalar. Whoever has one is a frozen dataclass, so that its
-    numbers can be left open: floats, or arrays (rollouts,), in tuples."""
+    """A number that depends on time and state, over any scalar.
 
-    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar: ...
+    Implementations are frozen dataclasses; their numbers, floats or arrays (rollouts,) in tuples, become runtime
+    parameters.
+    """
+
+    def value(self, at: Moment, model_at: ModelAtFrame) -> Scalar: ...
 
 
 EventStructure: TypeAlias = "Structure[tuple[EventQuantity, ...]]"
-"""Without their numbers."""
+"""Events without their numbers."""
 
 
 @dataclass(frozen=True)
 class RobotEvent:
-    """Something on one robot that ends a motion where it crosses zero, or is noted if it is not `terminal`.
+    """A quantity of one robot whose zero ends a motion, or is only recorded if the event is not `terminal`.
 
-    Of a `limit` a motion must be on the right side when it begins.
+    A motion must start on the inner side of a `limit`.
     """
 
     name: str
@@ -72,29 +75,29 @@ class Event:
         return f"<event: {self.name}>"
 
     def after(self, times: int) -> Event:
-        """Return the event that ends a run when it has happened so many times."""
+        """Return the event that ends a run when it happens for this number of times."""
         return Event(lambda robot: [replace(one, terminal=times) for one in self.on(robot)], self.name, times)
 
 
 def limits(*joints: str | int, terminal: bool | int = True) -> Event:
-    """A joint reaches a limit of its range: any that has one, or those that are given by name or number, from 0."""
+    """Return the event that a joint reaches a limit: any joint with limits, or these by name or number from 0."""
 
     def on(robot: Description) -> list[RobotEvent]:
         chosen = [joint_index(robot, joint) for joint in joints] or list(range(robot.n))
-        found = []
+        found: list[RobotEvent] = []
         for i in chosen:
             joint = robot.joints[i]
             if joint.limits is not None and not joint.limits[0] <= joint.limits[1]:
                 raise InputError(f"events.limits: {reversed_limits_message(joint)}")
             if joints and joint.limits is None:
-                raise InputError(f"events.limits: {joint.name} has no limits; expected one that has, or give them")
+                raise InputError(f"events.limits: {joint.name} has no limits; expected a joint with limits")
             for bound, side in zip(joint.limits or (), ("lower", "upper"), strict=False):
                 name = f"{joint.name} reaches its {side} limit {bound:g}"
                 outward = -1 if side == "lower" else 1
                 reached = JointPosition(_entry(robot, i), (float(bound),))
                 found.append(RobotEvent(name, reached, outward, terminal, limit=True))
         if not found:
-            raise InputError(f"events.limits: no joint of {robot.name} has limits; expected at least one that has")
+            raise InputError(f"events.limits: no joint of {robot.name} has limits; expected a robot with limits")
         return found
 
     return _event(on, "a joint reaches a limit", terminal)
@@ -103,32 +106,32 @@ def limits(*joints: str | int, terminal: bool | int = True) -> Event:
 def position(
     joint: str | int, value: ArrayLike, direction: int = 0, terminal: bool | int = True, name: str = ""
 ) -> Event:
-    """A joint, by its name or number from 0, passes a position (one for each rollout, in a batch).
+    """Return the event that a joint, by its name or number from 0, passes a position (in a batch one for each rollout).
 
-    Upwards if `direction` is 1, downwards if it is -1, either way if it is 0.
+    The direction is upwards (1), downwards (-1) or either (0).
     """
     levels = _numbers("value", value)
 
     def on(robot: Description) -> list[RobotEvent]:
         i = joint_index(robot, joint)
-        said = name or f"{robot.joints[i].name} at {_level_text(levels[0])}"
-        return [RobotEvent(said, JointPosition(_entry(robot, i), levels), direction, terminal)]
+        title = name or f"{robot.joints[i].name} at {_level_text(levels[0])}"
+        return [RobotEvent(title, JointPosition(_entry(robot, i), levels), direction, terminal)]
 
-    return _event(on, name or f"{_called(joint)} at {_level_text(levels[0])}", terminal, direction)
+    return _event(on, name or f"{_joint_title(joint)} at {_level_text(levels[0])}", terminal, direction)
 
 
 def speed(joint: str | int, most: ArrayLike, terminal: bool | int = True, name: str = "") -> Event:
-    """A joint, by its name or number from 0, becomes faster than this, either way."""
+    """Return the event that a joint, by its name or number from 0, exceeds a speed in either direction."""
     levels = _numbers("most", most)
     if np.min(levels[0]) <= 0:
         raise InputError(f"most = {most!r}: expected a speed above zero")
 
     def on(robot: Description) -> list[RobotEvent]:
         i = joint_index(robot, joint)
-        said = name or f"{robot.joints[i].name} faster than {_level_text(levels[0])}"
-        return [RobotEvent(said, JointSpeed(i, levels), 1, terminal)]
+        title = name or f"{robot.joints[i].name} faster than {_level_text(levels[0])}"
+        return [RobotEvent(title, JointSpeed(i, levels), 1, terminal)]
 
-    return _event(on, name or f"{_called(joint)} faster than {_level_text(levels[0])}", terminal)
+    return _event(on, name or f"{_joint_title(joint)} faster than {_level_text(levels[0])}", terminal)
 
 
 def plane(
@@ -139,7 +142,7 @@ def plane(
     terminal: bool | int = True,
     name: str = "",
 ) -> Event:
-    """The origin of a frame, the tool by default, passes the plane at this distance from the origin along a normal."""
+    """Return the event that the origin of a frame, by default the tool, passes a plane with a normal and distance."""
     expected = "expected three numbers, not all zero, such as (0, 0, 1)"
     along = np.asarray(arrays.numbers("normal", normal, expected), dtype=float)
     length = float(np.linalg.norm(along)) if along.shape == (3,) else 0.0
@@ -150,9 +153,9 @@ def plane(
     def on(robot: Description) -> list[RobotEvent]:
         if frame is not None:
             robot.frame(frame)
-        way = ", ".join(f"{x:g}" for x in along)
-        said = name or f"{frame or 'the tool'} passes the plane at {_level_text(levels[0])} along ({way})"
-        return [RobotEvent(said, PlaneDistance(frame, unit, levels), direction, terminal)]
+        axis = ", ".join(f"{x:g}" for x in along)
+        title = name or f"{frame or 'the tool'} passes the plane at {_level_text(levels[0])} along ({axis})"
+        return [RobotEvent(title, PlaneDistance(frame, unit, levels), direction, terminal)]
 
     return _event(on, name or f"{frame or 'the tool'} passes a plane", terminal, direction)
 
@@ -164,21 +167,21 @@ def when(
     terminal: bool | int = True,
     name: str = "",
 ) -> Event:
-    """A function (t, q, qd, *numbers) crosses zero: of plain arithmetic and functions of `armwright.algebra`.
+    """Return the event that a function (t, q, qd, *numbers) crosses zero.
 
-    Or it is a comparison, such as q[0] > 0.5, or several joined by & | ~: then it happens where this becomes true
-    (direction 1), false (-1) or either (0). The function is called once, with symbols, and compiled;
-    `numbers` may change without compiling again, and be one for each rollout.
+    The function consists of arithmetic and functions of `armwright.algebra`. It may also be a comparison, such as
+    q[0] > 0.5, or several joined by & | ~: the event is then that it becomes true (direction 1), false (-1) or either
+    (0). The function is called once, with symbols, and compiled; `numbers` are runtime parameters, one or one for each
+    rollout.
     """
     if not callable(function):
         raise InputError(f"events.when got {function!r}; expected a function of (t, q, qd)")
     if not isinstance(numbers, (tuple, list)):
         raise InputError(f"numbers = {numbers!r}: expected a list, one entry for each further argument of the function")
     values = tuple(_numbers("numbers", x)[0] for x in numbers)
-    said = name or getattr(function, "__name__", "event").replace("<lambda>", "event")
-    return _event(
-        lambda _: [RobotEvent(said, FunctionQuantity(function, values), direction, terminal)], said, terminal, direction
-    )
+    title = name or getattr(function, "__name__", "event").replace("<lambda>", "event")
+    event = RobotEvent(title, FunctionQuantity(function, values), direction, terminal)
+    return _event(lambda _: [event], title, terminal, direction)
 
 
 @dataclass(frozen=True)
@@ -188,18 +191,18 @@ class JointPosition:
     place: int
     level: tuple[float, ...]
 
-    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
+    def value(self, at: Moment, model_at: ModelAtFrame) -> Scalar:
         return at.q[self.place] - self.level[0]
 
 
 @dataclass(frozen=True)
 class JointSpeed:
-    """The square of a speed less that of its bound."""
+    """The square of a speed less the square of its bound."""
 
     place: int
     most: tuple[float, ...]
 
-    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
+    def value(self, at: Moment, model_at: ModelAtFrame) -> Scalar:
         return at.qd[self.place] * at.qd[self.place] - self.most[0] * self.most[0]
 
 
@@ -211,8 +214,8 @@ class PlaneDistance:
     normal: tuple[float, ...]
     distance: tuple[float, ...]
 
-    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
-        pose = find_formulation("forward_kinematics")(seen(self.frame), list(at.q))
+    def value(self, at: Moment, model_at: ModelAtFrame) -> Scalar:
+        pose = find_formulation("forward_kinematics")(model_at(self.frame), list(at.q))
         return dot(self.normal, [pose[k][3] for k in range(3)]) - self.distance[0]
 
 
@@ -223,12 +226,12 @@ class FunctionQuantity:
     function: Callable[..., Scalar]
     numbers: tuple[float, ...]
 
-    def value(self, at: Moment, seen: ModelAtFrame) -> Scalar:
+    def value(self, at: Moment, model_at: ModelAtFrame) -> Scalar:
         return self.function(at.t, at.q, at.qd, *self.numbers)
 
 
 def events_on(robot: Description, events: Any) -> tuple[RobotEvent | python.Event, ...]:
-    """Events as they were given, for one robot."""
+    """Return the events on one robot."""
     listed = tuple(events) if isinstance(events, Iterable) else (events,)
     found: list[RobotEvent | python.Event] = []
     for event in listed:
@@ -238,20 +241,20 @@ def events_on(robot: Description, events: Any) -> tuple[RobotEvent | python.Even
             found += event.on(robot)
         else:
             raise InputError(
-                f"events = {events!r}: expected a list of what armwright.events makes, such as events.limits(), or of "
+                f"events = {events!r}: expected a list of events of armwright.events, such as events.limits(), or of "
                 "armwright.integrate.Event"
             )
     return tuple(found)
 
 
 START_TOLERANCE = 1e-9
-"""Radians or metres by which a joint that begins at its limit may be beyond it."""
+"""The distance, rad or m, beyond its limit at which a joint may start."""
 
 
 def with_start_tolerance(events: Sequence[RobotEvent], q0: Array) -> tuple[RobotEvent, ...]:
-    """Events of motions that begin at q0 (..., nq): who begins at a limit reaches it `START_TOLERANCE` later.
+    """Return events of motions from q0 (..., nq), limits at which they start being moved by twice `START_TOLERANCE`.
 
-    It is an error to begin beyond: then it would never be reached.
+    Raise an InputError for a start beyond a limit, which would never be reached.
     """
     return tuple(_with_tolerance(event, q0) if event.limit else event for event in events)
 
@@ -263,7 +266,7 @@ def _with_tolerance(event: RobotEvent, q0: Array) -> RobotEvent:
     if np.any(beyond > START_TOLERANCE):
         raise InputError(
             f"{event.name}: the motion begins {float(np.max(beyond)):.3g} beyond it; expected a start within all "
-            "limits that events.limits watches, or the names of other joints"
+            "limits of events.limits, or other joints"
         )
     if np.all(beyond < -START_TOLERANCE):
         return event
@@ -271,16 +274,16 @@ def _with_tolerance(event: RobotEvent, q0: Array) -> RobotEvent:
 
 
 def event_expressions(
-    form: EventStructure, graph: Graph, at: Moment, seen: ModelAtFrame
+    structure: EventStructure, graph: Graph, at: Moment, model_at: ModelAtFrame
 ) -> tuple[list[Expr], list[Expr]]:
     """Return the quantities as expressions of a graph, and the inputs for their runtime parameters."""
-    quantities, numbers = form.in_graph(graph, "event")
-    return [_expression(quantity, at, seen, graph) for quantity in quantities], list(numbers)
+    quantities, numbers = structure.in_graph(graph, "event")
+    return [_expression(quantity, at, model_at, graph) for quantity in quantities], list(numbers)
 
 
-def _expression(quantity: EventQuantity, at: Moment, seen: ModelAtFrame, graph: Graph) -> Expr:
+def _expression(quantity: EventQuantity, at: Moment, model_at: ModelAtFrame, graph: Graph) -> Expr:
     try:
-        value = quantity.value(at, seen)
+        value = quantity.value(at, model_at)
         if isinstance(value, Comparison):
             return value.margin
         if isinstance(value, (bool, np.bool_)):
@@ -297,47 +300,47 @@ def _expression(quantity: EventQuantity, at: Moment, seen: ModelAtFrame, graph: 
         ) from None
 
 
-def python_event(watched: RobotEvent, robot: Description, layout: Layout) -> python.Event:
-    """The same as a Python function of (t, y), for integrations that run from Python."""
+def python_event(event: RobotEvent, robot: Description, layout: Layout) -> python.Event:
+    """Return the event as a Python function of (t, y), for integration from Python."""
     mechanism = robot.mechanism()
 
-    def seen(frame: str | None) -> Mechanism:
+    def model_at(frame: str | None) -> Mechanism:
         return robot.with_task_frame(frame).mechanism()
 
     def function(t: Any, y: Array) -> Any:
         parts = layout.split(y)
         q, qd, memory = (list(parts[name]) for name in ("q", "qd", "memory"))  # of NumPy, which can join comparisons
-        return watched.quantity.value(Moment(np.float64(t), q, qd, mechanism, memory), seen)
+        return event.quantity.value(Moment(np.float64(t), q, qd, mechanism, memory), model_at)
 
-    return python.Event(function, watched.terminal, watched.direction, watched.name)
+    return python.Event(function, event.terminal, event.direction, event.name)
 
 
 def _event(on: Callable[[Description], list[RobotEvent]], name: str, terminal: Any, direction: int = 0) -> Event:
-    python.Event(lambda t, y: 0.0, terminal, direction, name)  # the same rules for both
+    python.Event(lambda t, y: 0.0, terminal, direction, name)  # checks the arguments
     return Event(on, name, terminal)
 
 
-def _called(joint: str | int) -> str:
-    """Return a joint as messages name it, before there is a robot."""
+def _joint_title(joint: str | int) -> str:
+    """Return the title of a joint of an unknown robot."""
     return joint if isinstance(joint, str) else f"joint number {joint}"
 
 
 def _entry(robot: Description, i: int) -> int:
-    """The entry of q that is the position of a freedom, if one is."""
+    """Return the entry of q of a freedom; raise an InputError if it is a rotation of a quaternion."""
     for ball in robot.balls:
-        turns = ball.coordinate + ball.unit_vector.start - ball.first_entry
-        if ball.coordinate <= i < turns:
+        first_rotation = ball.coordinate + ball.unit_vector.start - ball.first_entry
+        if ball.coordinate <= i < first_rotation:
             return ball.first_entry + i - ball.coordinate
-        if turns <= i < ball.coordinate + ball.freedoms:
+        if first_rotation <= i < ball.coordinate + ball.freedoms:
             raise InputError(
-                f"{robot.joints[i].name} is a rotation of a {ball.kind} joint, which no single number says; expected "
+                f"{robot.joints[i].name} is a rotation of a {ball.kind} joint, which has no coordinate; expected "
                 "another joint, or events.when with a function of q"
             )
     return robot.entries[i]
 
 
 def _numbers(name: str, value: ArrayLike) -> tuple[Any, ...]:
-    """One number, or one for each rollout."""
+    """Return one number, or one for each rollout, as a tuple."""
     expected = "expected one finite number, or one for each rollout"
     array = np.asarray(arrays.numbers(name, value, expected), dtype=float)
     if array.ndim > 1 or not array.size or not np.isfinite(array).all():

@@ -1,8 +1,8 @@
-"""Gauges: numbers of which compiled code keeps the largest, the integral over time or the last, without records.
+"""Gauges: numbers of which compiled code keeps the largest, the integral over time or the last value, without records.
 
 A gauge is an expression of time, state and torques: one number for each freedom, or one for the motion. It is evaluated
-where a motion begins and at its records; integrals follow the trapezoidal rule from record to record. What stops do to
-a motion (`stop_hits`) is evaluated in every step.
+at the start of a motion and at its records; integrals use the trapezoidal rule between records. Hits of stops
+(`stop_hits`) are evaluated in every step.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from armwright.torque.runtime_parameters import Structure
 __all__ = ["REDUCTIONS", "Gauge", "GaugeRequest", "GaugeStructure", "GaugedMoment"]
 
 REDUCTIONS = ("largest", "integral", "last")
-"""What is kept of a gauge, in the order in which totals have them."""
+"""The reductions of gauges over a motion, in the order of the totals."""
 
 
 class Gauge:
-    """A number of a moment, and what is kept of it. Two gauges are equal only if they are the same object.
+    """A number of a moment and its reduction over a motion. Two gauges are equal only if they are the same object.
 
-    name       what errors call it
+    name       its name in error messages
     reduction  "largest", "integral" (over time) or "last"
     formula    function of a `GaugedMoment` that returns one number for each freedom, or [one] for the motion
     per_joint  True for one number per freedom, False for one per motion
@@ -55,15 +55,15 @@ class Gauge:
         return f"<gauge: {self.reduction} {self.name}>"
 
     def size(self, n: int) -> int:
-        """Return how many numbers the gauge has for n freedoms."""
+        """Return the number of entries for n freedoms."""
         return n if self.per_joint else 1
 
     def expressions(self, moment: GaugedMoment, graph: Graph) -> list[Expr]:
         """Return the numbers as expressions of a graph; raise an InputError if their count is wrong."""
-        found = [graph.lift(x) for x in self.formula(moment)]
-        if len(found) != (size := self.size(moment.at.n)):
-            raise InputError(f"gauge {self.name!r} gives {len(found)} numbers; expected {size}")
-        return found
+        values = [graph.lift(x) for x in self.formula(moment)]
+        if len(values) != (size := self.size(moment.at.n)):
+            raise InputError(f"gauge {self.name!r} gives {len(values)} numbers; expected {size}")
+        return values
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class GaugeRequest:
     goal: tuple[float, ...] = ()
     within: tuple[float, ...] = ()
     stop_hits: bool = False
-    """True if hits of stops are found as well; their numbers come last."""
+    """True to record hits of stops, too; their numbers come last."""
 
     @classmethod
     def of(cls, gauges: Iterable[Gauge], stop_hits: bool = False) -> GaugeRequest:
@@ -91,7 +91,7 @@ class GaugeRequest:
         return any(gauge.needs == "goal" for gauge in self.gauges)
 
     def count(self, n: int, reduction: str) -> int:
-        """Return how many numbers have this reduction, those of stops aside."""
+        """Return the number of entries with this reduction, without those of stops."""
         return sum(gauge.size(n) for gauge in self.gauges if gauge.reduction == reduction)
 
     def initial_totals(self, n: int) -> Array:
@@ -105,20 +105,20 @@ class GaugeRequest:
         return {gauge: totals[ends[k] : ends[k + 1]].T for k, gauge in enumerate(self.gauges)}
 
     def hits(self, n: int, totals: Array) -> StopHits | None:
-        """Return what stops have done (rollouts, freedoms), from all totals (numbers, rollouts); None without stops."""
+        """Return the hits of stops (rollouts, freedoms), from all totals (numbers, rollouts); None without stops."""
         if not self.stop_hits:
             return None
         parts = np.split(totals[len(totals) - len(HIT_STARTS) * n :], len(HIT_STARTS))
         return StopHits.of({name: part.T for name, part in zip(HIT_STARTS, parts, strict=True)})
 
     def record_expressions(self, moment: GaugedMoment, graph: Graph) -> list[Expr]:
-        """Return all gauges that are evaluated at records."""
+        """Return the expressions that are evaluated at records."""
         return [x for gauge in self.gauges for x in gauge.expressions(moment, graph)]
 
     def step_expressions(self, graph: Graph, start: Moment, end: Moment, law: Law) -> list[Expr]:
-        """Return what is evaluated in every step, from its start and its end."""
-        found = hits_in_step(law, start, end) if self.stop_hits else {}
-        return [graph.lift(x) for name in found for x in found[name]]
+        """Return the expressions that are evaluated in every step, from its start and end."""
+        hits = hits_in_step(law, start, end) if self.stop_hits else {}
+        return [graph.lift(x) for values in hits.values() for x in values]
 
 
 GaugeStructure: TypeAlias = "Structure[GaugeRequest]"
@@ -147,7 +147,7 @@ class GaugedMoment(NamedTuple):
 
     @property
     def goal_error(self) -> list[Scalar]:
-        """The displacement of each freedom to where the motion of the law ends, or to its target."""
+        """The displacement of each freedom to the end of the motion of the law, or to its target."""
         return self.error if self.law.reference is None else self.at.displacement_to(self.request.goal)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -17,15 +17,15 @@ MACHINE_EPSILON = float(np.finfo(float).eps)
 
 MAX_RECORDS = 5_000_000
 MAX_STEPS_PER_RECORD = 1_000_000
-"""Some seconds of computing, in which nothing can interrupt a step."""
+"""The largest number of steps between two records: some seconds of computing without interruption."""
 
 MIN_RTOL = 1e-16
 DEFAULT_RTOL = 1e-9
 DEFAULT_RTOLS = {"taylor": MACHINE_EPSILON}
-"""The default tolerance of integrators that promise more than the others."""
+"""The default tolerances of integrators that are more accurate than the others."""
 
 FIRST_STEP = 1e-3
-"""Seconds to begin with; the step control finds the right length within a few steps."""
+"""The first adaptive step, s; the step control corrects it within a few steps."""
 
 FIXED_STEP_OPTIONS = ("step",)
 ADAPTIVE_OPTIONS = ("rtol", "atol", "max_step")
@@ -62,14 +62,14 @@ class IntegrationSettings:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The settings that have a meaning, by name."""
+        """The settings that are not None, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
 def supported_options(integrator: str, stepped: bool) -> tuple[str, ...]:
-    """Return the options of an integrator, or of one whose steps have a given length."""
-    chosen = is_adaptive(integrator) and not stepped
-    return PYTHON_ONLY_INTEGRATORS.get(integrator, ADAPTIVE_OPTIONS if chosen else FIXED_STEP_OPTIONS)
+    """Return the options of an integrator; `stepped` is True if step= is one of the arguments."""
+    adaptive = is_adaptive(integrator) and not stepped
+    return PYTHON_ONLY_INTEGRATORS.get(integrator, ADAPTIVE_OPTIONS if adaptive else FIXED_STEP_OPTIONS)
 
 
 def settings(
@@ -78,14 +78,14 @@ def settings(
     """Return checked settings; an option that the integrator does not have is an error."""
     if not isinstance(integrator, str) or (integrator not in INTEGRATORS and integrator not in PYTHON_ONLY_INTEGRATORS):
         raise unknown("integrator", integrator, integrator_names())
-    pair = is_adaptive(integrator)
+    adaptive = is_adaptive(integrator)
     supported = supported_options(integrator, step is not None)
     options = {"rtol": rtol, "atol": atol, "step": step, "max_step": max_step}
     for name, value in options.items():
         if value is not None and name not in supported:
             why = "it chooses its steps; max_step= bounds them"
-            if pair or supported == FIXED_STEP_OPTIONS:
-                why = "with step= its steps are given" if pair else "its steps are given"
+            if adaptive or supported == FIXED_STEP_OPTIONS:
+                why = "with step= its steps are given" if adaptive else "its steps are given"
             raise InputError(f"{name} = {value!r} has no meaning for {integrator}: {why}; leave {name}= out")
     if supported == FIXED_STEP_OPTIONS and step is None:
         raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
@@ -100,21 +100,21 @@ def settings(
     return IntegrationSettings(integrator, relative, absolute if "atol" in supported else None, None, longest)
 
 
-def refined(how: IntegrationSettings, factor: float, gap: float) -> IntegrationSettings:
+def refined(original: IntegrationSettings, factor: float, gap: float) -> IntegrationSettings:
     """Return settings with a step or a tolerance smaller by a factor.
 
-    Where steps are chosen they are at most half the `gap` between records.
+    Adaptive steps are at most half the `gap` between records.
     """
-    if how.step is not None:
-        return IntegrationSettings(how.integrator, step=how.step / factor)
-    assert how.rtol is not None
-    atol = None if how.atol is None else how.atol / factor
-    rtol = max(how.rtol / factor, MACHINE_EPSILON)
-    return IntegrationSettings(how.integrator, rtol, atol, None, min(gap, how.longest_step) / 2)
+    if original.step is not None:
+        return replace(original, step=original.step / factor)
+    assert original.rtol is not None
+    atol = None if original.atol is None else original.atol / factor
+    rtol = max(original.rtol / factor, MACHINE_EPSILON)
+    return replace(original, rtol=rtol, atol=atol, max_step=min(gap, original.longest_step) / 2)
 
 
 def check_records(duration: float, every: float | None, step: float | None = None) -> None:
-    """Raise an InputError for more records than fit into memory, or more steps between two than anyone waits for."""
+    """Raise an InputError for too many records, or too many steps between two records."""
     if every is not None and every > duration * (1 + 1e-9):
         raise InputError(f"every = {every:g} s is longer than the run of {duration:g} s; peaks between would be missed")
     if every is not None and duration / every > MAX_RECORDS:
@@ -144,8 +144,8 @@ def is_number(value: Any) -> bool:
 
 
 def _check_tolerances(rtol: Any, atol: Any) -> None:
-    for name, tolerance, least in (("rtol", rtol, MIN_RTOL), ("atol", atol, 0.0)):
-        if tolerance is None or (is_number(tolerance) and least < tolerance < 1):
+    for name, tolerance, lower in (("rtol", rtol, MIN_RTOL), ("atol", atol, 0.0)):
+        if tolerance is None or (is_number(tolerance) and lower < tolerance < 1):
             continue
-        above = f"{least:g}, which is rounding," if least else "0"
+        above = f"{lower:g}, which is rounding," if lower else "0"
         raise InputError(f"{name} = {tolerance!r}: expected a number above {above} and below 1, such as 1e-9")

@@ -16,7 +16,7 @@ PROGRESS_DELAY = 2.0
 """Seconds after which a run shows a progress bar."""
 
 POLL_SECONDS = 0.1
-"""Seconds between looks at compiled code, where a signal does not wake the thread that waits for it."""
+"""Seconds between checks for Ctrl-C, where a signal does not wake the waiting thread."""
 
 
 def run_interruptibly(work: Callable[[], None], stop: NDArray[np.int64]) -> None:
@@ -38,25 +38,25 @@ def run_interruptibly(work: Callable[[], None], stop: NDArray[np.int64]) -> None
 def progress_bar(show: bool | None) -> Callable[[float | None, float], None]:
     """Return a function of the share of work done and the seconds so far; a share of None removes the bar.
 
-    The bar appears after `PROGRESS_DELAY`. Where a caller listens to progress, it gets the shares instead.
+    The bar appears after `PROGRESS_DELAY`. If there is a progress callback, it gets the shares instead.
     """
     if (listener := progress_callback()) is not None:
         return lambda share, _seconds: None if share is None else listener(share)
-    made: list[tuple[Any, Any]] = []
+    bars: list[tuple[Any, Any]] = []
 
     def update(share: float | None, seconds: float) -> None:
         if share is None:
-            for progress, _ in made:
+            for progress, _ in bars:
                 progress.stop()
             return
-        if not made and show is not False and seconds > PROGRESS_DELAY:
+        if not bars and show is not False and seconds > PROGRESS_DELAY:
             from rich.progress import Progress  # noqa: PLC0415  (most runs are over before it is needed)
 
             progress = Progress(transient=True)
             if show or progress.console.is_terminal:
                 progress.start()
-                made.append((progress, progress.add_task("simulating", total=1.0)))
-        for progress, task in made:
+                bars.append((progress, progress.add_task("simulating", total=1.0)))
+        for progress, task in bars:
             progress.update(task, completed=share)
 
     return update

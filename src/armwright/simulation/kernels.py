@@ -1,4 +1,4 @@
-"""Compiled code of motions, made once for each record and kept in the one cache of the process."""
+"""Compiled code of motions, cached by motion record."""
 
 from __future__ import annotations
 
@@ -39,19 +39,16 @@ def equations_of(record: MotionRecord) -> MotionEquations:
 def rollout_of(
     record: MotionRecord, integrator: str, fixed: bool, dtype: str = "float64", target: str = HOST_TARGET
 ) -> Rollout:
-    """Return the whole motion as one loop, with the events that end it and its gauges.
-
-    `fixed` says that steps have a given length; else the error estimate of the integrator chooses them.
-    """
+    """Return the compiled loop of a motion, with its events and gauges; steps are `fixed` or adaptive."""
     if integrator in POLYNOMIALS and target == CARD_TARGET:
         raise InputError(f"{integrator} is compiled for CPUs; expected a Runge-Kutta method for target={target!r}")
     motion = equations_of(record)
     event = None if record.events is None else EventProgram(motion.program(*motion.events), record.directions)
     gauge = None
     if record.gauges is not None:
-        largest, integrals = (record.gauges.template.count(record.robot.n, kept) for kept in ("largest", "integral"))
+        request, n = record.gauges.template, record.robot.n
         within = motion.program_of_step(*motion.step_gauges) if motion.step_gauges else None
-        gauge = Gauge(motion.program(*motion.gauges), largest, integrals, within)
+        gauge = Gauge(motion.program(*motion.gauges), request.count(n, "largest"), request.count(n, "integral"), within)
     program = increments(motion, integrator) if integrator in POLYNOMIALS else derivative(motion)
     return backend(target).rollout(program, steps_of(integrator, fixed), record.layout, event, gauge, dtype)
 
@@ -59,12 +56,12 @@ def rollout_of(
 def increments(motion: MotionEquations, integrator: str) -> Program:
     """Return the change of the state over a step of Taylor polynomials, one order for positions, one for the rest.
 
-    It is not finite where a loop is at its limit when the step begins, as nothing jumps within a step.
+    It is not finite if a loop is at its limit when the step begins; within a step it must be smooth.
     """
-    of_positions, of_others = polynomials(integrator).weights
+    position_weights, other_weights = polynomials(integrator).weights
     layout = motion.layout
     positions = layout["q"].stop
-    orders = [of_positions] * positions + [of_others] * (layout.size - positions)
+    orders = [position_weights] * positions + [other_weights] * (layout.size - positions)
     program = increment(derivative(motion, loop_limits=False), orders)
     (inside,) = within_loop_limits(placed(motion.mechanism, motion.at.q), [1])
     return _scaled(program, motion.program(inside)) if isinstance(inside, Expr) else program
@@ -83,8 +80,8 @@ def _scaled(program: Program, factor: Program) -> Program:
     def operation(op: str, *operands: Any) -> Expr:
         return graph.operation(op, *map(graph.lift, operands))
 
-    (one,) = replay(factor.outputs, leaf, operation)
-    return replace(program, outputs=tuple(one * x for x in program.outputs))
+    (scale,) = replay(factor.outputs, leaf, operation)
+    return replace(program, outputs=tuple(scale * x for x in program.outputs))
 
 
 @compiled_once
@@ -107,7 +104,7 @@ def derivative_kernel(record: MotionRecord) -> Kernel:
 
 @compiled_once
 def jacobian_kernel(record: MotionRecord) -> Kernel:
-    """Return how the derivative of the state depends on the state."""
+    """Return the Jacobian of the derivative of the state by the state."""
     return backend(HOST_TARGET).kernel(state_jacobian(derivative(equations_of(record))), "float64")
 
 

@@ -1,7 +1,7 @@
-"""Measures of many motions: largest torques, energies, errors, found in the compiled loop without records.
+"""Measures of motions, such as largest torques, energies and errors, computed in the compiled loop without records.
 
-A measure needs one or two gauges (`gauges`) and says what their totals mean when a motion is over. `MEASURES` is the
-registry: `aw.register("measure", name, Measure(...))` adds to it, as do entry points of the group `armwright.measures`.
+A measure is a function of the totals of one or two gauges. `MEASURES` is the registry:
+`aw.register("measure", name, Measure(...))` adds to it, as do entry points of the group `armwright.measures`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError, unknown
 from armwright.manifold import difference
 from armwright.registry import Registry
-from armwright.simulation import gauges as of
+from armwright.simulation import gauges as g
 from armwright.simulation.gauges import Gauge
 from armwright.torque import Law
 
@@ -42,13 +42,13 @@ class GaugeTotals(NamedTuple):
 
     def rms(self, gauge: Gauge) -> Array:
         """Return the root mean square over the motion of a gauge that integrates a square."""
-        found: Array = np.sqrt(self.totals[gauge] / (self.end - self.start)[:, None])
-        return found
+        rms: Array = np.sqrt(self.totals[gauge] / (self.end - self.start)[:, None])
+        return rms
 
     @property
     def settling_time(self) -> Array:
         """Seconds after which a freedom stays within its goal; nan if it never does."""
-        last = self.totals[of.LAST_OUTSIDE_GOAL] - self.start[:, None]
+        last = self.totals[g.LAST_OUTSIDE_GOAL] - self.start[:, None]
         place = np.searchsorted(self.times, last + 1e-9 * self.times[-1], side="right")
         never = last >= (self.end - self.start)[:, None] - 1e-9 * self.times[-1]
         return np.where(never, np.nan, self.times[np.minimum(place, len(self.times) - 1)])
@@ -57,7 +57,7 @@ class GaugeTotals(NamedTuple):
     def overshoot(self) -> Array:
         """The largest distance of a freedom beyond its goal, in the direction from its start to its goal."""
         displacement = self.displacement()
-        beyond = np.where(displacement > 0, self.totals[of.BEYOND_GOAL], self.totals[of.BEFORE_GOAL])
+        beyond = np.where(displacement > 0, self.totals[g.BEYOND_GOAL], self.totals[g.BEFORE_GOAL])
         return np.where(displacement == 0, 0.0, np.maximum(beyond, 0.0))
 
 
@@ -65,7 +65,7 @@ class GaugeTotals(NamedTuple):
 class Measure:
     """A result of a motion: one number for each freedom, or one for the motion.
 
-    sentence  what it is, in a few words
+    sentence  its description in a few words
     units     of revolute and of prismatic joints, such as ("N m", "N")
     gauges    the gauges that it needs
     example   an expression of `aw`, `arm` and `law` that computes it
@@ -96,7 +96,8 @@ class Measure:
 
     def values(self, found: GaugeTotals) -> Array:
         """Return the measure of every rollout (rollouts, freedoms or 1)."""
-        return found.totals[self.gauges[0]] + 0.0 if self.formula is None else self.formula(found)  # no negative zeros
+        # + 0.0 removes negative zeros
+        return found.totals[self.gauges[0]] + 0.0 if self.formula is None else self.formula(found)
 
 
 def checked_measure(name: str, entry: Any) -> Measure:
@@ -117,7 +118,7 @@ def _example(name: str) -> str:
 
 
 def _rms_of(gauge: Gauge) -> Callable[[GaugeTotals], Array]:
-    return lambda found: found.rms(gauge)
+    return lambda totals: totals.rms(gauge)
 
 
 _TORQUE, _SPEED, _POWER, _ENERGY = ("N m", "N"), ("rad/s", "m/s"), ("W", "W"), ("J", "J")
@@ -128,22 +129,22 @@ MEASURES: Registry[Measure] = Registry(
     {
         name: Measure(sentence, units, gauges, _example(name), formula)
         for name, sentence, units, gauges, formula in (
-            ("peak_torque", "largest torque of the drive", _TORQUE, (of.PEAK_TORQUE,), None),
-            ("rms_torque", "root mean square of the torque", _TORQUE, (of.SQUARED_TORQUE,), _rms_of(of.SQUARED_TORQUE)),
-            ("peak_speed", "largest speed", _SPEED, (of.PEAK_SPEED,), None),
-            ("rms_speed", "root mean square of the speed", _SPEED, (of.SQUARED_SPEED,), _rms_of(of.SQUARED_SPEED)),
-            ("peak_power", "largest power of the drive", _POWER, (of.PEAK_POWER,), None),
-            ("rms_power", "root mean square of the power", _POWER, (of.SQUARED_POWER,), _rms_of(of.SQUARED_POWER)),
-            ("work", "energy that the drive puts in less what it takes back", _ENERGY, (of.NET_WORK,), None),
-            ("energy", "energy that the drive puts in", _ENERGY, (of.SUPPLIED_ENERGY,), None),
-            ("tracking_error", "largest distance to the motion or target", DISTANCE, (of.PEAK_ERROR,), None),
+            ("peak_torque", "largest torque of the drive", _TORQUE, (g.PEAK_TORQUE,), None),
+            ("rms_torque", "root mean square of the torque", _TORQUE, (g.SQUARED_TORQUE,), _rms_of(g.SQUARED_TORQUE)),
+            ("peak_speed", "largest speed", _SPEED, (g.PEAK_SPEED,), None),
+            ("rms_speed", "root mean square of the speed", _SPEED, (g.SQUARED_SPEED,), _rms_of(g.SQUARED_SPEED)),
+            ("peak_power", "largest power of the drive", _POWER, (g.PEAK_POWER,), None),
+            ("rms_power", "root mean square of the power", _POWER, (g.SQUARED_POWER,), _rms_of(g.SQUARED_POWER)),
+            ("work", "energy that the drive puts in less what it takes back", _ENERGY, (g.NET_WORK,), None),
+            ("energy", "energy that the drive puts in", _ENERGY, (g.SUPPLIED_ENERGY,), None),
+            ("tracking_error", "largest distance to the motion or target", DISTANCE, (g.PEAK_ERROR,), None),
             ("rms_tracking_error", "root mean square of the distance to the motion or target", DISTANCE,
-                (of.SQUARED_ERROR,), _rms_of(of.SQUARED_ERROR)),
-            ("final_error", "distance to the motion or target at the end", DISTANCE, (of.FINAL_ERROR,), None),
+                (g.SQUARED_ERROR,), _rms_of(g.SQUARED_ERROR)),
+            ("final_error", "distance to the motion or target at the end", DISTANCE, (g.FINAL_ERROR,), None),
             ("settling_time", "time until a joint stays `within` its target, nan if never", TIME,
-                (of.LAST_OUTSIDE_GOAL,), lambda found: found.settling_time),
+                (g.LAST_OUTSIDE_GOAL,), lambda totals: totals.settling_time),
             ("overshoot", "largest distance of a joint beyond its target", DISTANCE,
-                (of.BEFORE_GOAL, of.BEYOND_GOAL), lambda found: found.overshoot),
+                (g.BEFORE_GOAL, g.BEYOND_GOAL), lambda totals: totals.overshoot),
         )
     },
     checked_measure,
@@ -159,8 +160,8 @@ def checked_measures(names: Any, law: Law) -> tuple[str, ...]:
             raise unknown("measure", name, MEASURES)
         if MEASURES[name].follows and law.reference is None and "target" not in law.positions:
             raise InputError(
-                f"measure {name!r} is of a law that follows something, and this one does not; expected a motion or a "
-                "target to follow, or other measures"
+                f"measure {name!r} needs a law with a motion or target, which this one lacks; expected such a law "
+                "or other measures"
             )
     return listed
 
@@ -170,5 +171,5 @@ def displacements(balls: Any, q: Array, goal: Sequence[Any]) -> Array:
 
     Each entry of the goal is one number, or an array (rollouts,).
     """
-    found = difference(balls, list(q.T), list(goal))
-    return np.stack([np.broadcast_to(np.asarray(x, float), len(q)) for x in found], axis=1)
+    columns = difference(balls, list(q.T), list(goal))
+    return np.stack([np.broadcast_to(np.asarray(x, float), len(q)) for x in columns], axis=1)

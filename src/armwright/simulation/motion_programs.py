@@ -1,18 +1,18 @@
 """A motion as programs: its differential equation, and its observables.
 
-state        y as its layout says: q, qd, the memory of the law, work (of the drives), losses (by friction), of a free
-             robot the impulse (of all outer forces but the weight)
+state        y in the order of its layout: q, qd, the memory of the law, work of the drives, losses by friction, and for
+             a free robot the impulse of all external forces except weight
 derivative   (t, y, runtime parameters) -> dy/dt
 observables  (t, y, runtime parameters) -> torques, accelerations, friction torques, kinetic and potential energy
 
-The quaternions of ball and free joints are integrated as they are, and normalised after every step. Within a step they
-may have any length. Then the robot stands where the normalised quaternion says, and the quaternion turns as that one
-does, so that a motion does not depend on the length.
+The quaternions of ball and free joints are integrated without constraint, and normalised after every step. Within a
+step they may have any length: the pose and the rate follow from the normalised quaternion, so a motion does not depend
+on the length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from armwright.algebra import Array, Scalar, dot
@@ -27,6 +27,7 @@ from armwright.graph.program import Program
 from armwright.graph.replay import substituted
 from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
+from armwright.model.description import Description
 from armwright.model.robot_parameters import mechanism_with
 from armwright.simulation.events import event_expressions
 from armwright.simulation.gauges import GaugedMoment
@@ -51,8 +52,8 @@ class MotionEquations:
     drag          torques of friction laws and stops
     rates         derivatives of the memory of the law
     events        the values whose zeros are events
-    gauges        what is measured at records, and `step_gauges` in every step
-    stop_torques  those torques of `drag` that are of stops; empty where the law has no stops
+    gauges        the gauges that are evaluated at records, and `step_gauges` in every step
+    stop_torques  the part of `drag` from stops; empty if the law has no stops
     """
 
     at: Moment
@@ -73,26 +74,27 @@ class MotionEquations:
         carried = (prefix + f"{name}{k + 1}" for name, size in self.layout.carried for k in range(size))
         return (*at.q, *at.qd, *at.memory, *(at.t.graph.input(name) for name in carried))
 
+    @property
+    def _arguments(self) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
+        parameters = (("p", self.parameters),) if self.parameters else ()
+        return (("t", (self.at.t,)), ("y", self._state(self.at)), *parameters)
+
     def program_of_step(self, *outputs: Operand) -> Program:
-        """A program of time and state where a step starts, open parameters, and time and state where it ends."""
+        """Return a program of the start of a step (t, y), the runtime parameters, and the end of the step (t, y)."""
         assert self.end is not None
-        opened = (("p", self.parameters),) if self.parameters else ()
-        start = (("t", (self.at.t,)), ("y", self._state(self.at)))
         end = (("end_t", (self.end.t,)), ("end_y", self._state(self.end, "end_")))
-        return expand_sines(Program((*start, *opened, *end), outputs, (len(outputs),)))
+        return expand_sines(Program((*self._arguments, *end), outputs, (len(outputs),)))
 
     def program(self, *outputs: Operand) -> Program:
-        """A program of time, state and open parameters."""
-        y = self._state(self.at)
-        opened = (("p", self.parameters),) if self.parameters else ()
+        """Return a program of time, state and runtime parameters."""
         units = tuple((1, begin, end - 1) for begin, end in self.layout.unit_vectors)
-        return expand_sines(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
+        return expand_sines(Program(self._arguments, outputs, (len(outputs),), units))
 
 
 def equations_of_motion(record: MotionRecord) -> MotionEquations:
     """Return the equations of a motion. Their parameters have the order of the record.
 
-    The law sees its model of the robot, which lacks what `vary` names; events and gauges see the robot itself.
+    The law uses a model of the robot without the variations of `vary`; events and gauges use the varied robot.
     """
     robot = record.robot
     program = cheapest(TraceRequest("forward_dynamics", robot, (), (*record.vary, *record.shared))).program
@@ -101,43 +103,42 @@ def equations_of_motion(record: MotionRecord) -> MotionEquations:
     law, numbers = record.law.in_graph(graph, "law") if isinstance(record.law, Structure) else (record.law, ())
     memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
     values = dict(varying)
-    model = (
-        mechanism_with(robot, {name: values[name] for name in record.shared}) if record.shared else robot.mechanism()
-    )
+    model = _mechanism(robot, {name: values[name] for name in record.shared})
     at = Moment(graph.input("t"), q, qd, model, memory)
     torques, drag = shared_of(law, at)
     if not is_built_in(law):
         _check_repeated(law, graph, [*torques, *drag], [x for part in shared_of(law, at) for x in part])
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = substituted(program.outputs, dict(zip(tau, total, strict=True)))
-    mechanism = mechanism_with(robot, values) if values else robot.mechanism()
+    mechanism = _mechanism(robot, values)
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, ReferenceInputs):
         parameters += tuple(law.reference.inputs(graph))
     of_robot = at._replace(mechanism=mechanism)
-    events, measured, within, end = list[Expr](), list[Expr](), list[Expr](), None
+    events, gauges, step_gauges, end = list[Expr](), list[Expr](), list[Expr](), None
     if record.events is not None:
 
         def model_at(frame: str | None) -> Mechanism:
-            return (
-                mechanism_with(robot.with_task_frame(frame), values)
-                if values
-                else robot.with_task_frame(frame).mechanism()
-            )
+            return _mechanism(robot.with_task_frame(frame), values)
 
         events, levels = event_expressions(record.events, graph, of_robot, model_at)
         parameters += tuple(levels)
     if record.gauges is not None:
         request, symbols = record.gauges.in_graph(graph, "gauge")
-        measured = request.record_expressions(GaugedMoment(of_robot, torques, law, request), graph)
+        gauges = request.record_expressions(GaugedMoment(of_robot, torques, law, request), graph)
         parameters += symbols
         end = _inputs_like(at, graph, "end_")
-        within = request.step_expressions(graph, at, end, law)
+        step_gauges = request.step_expressions(graph, at, end, law)
     return MotionEquations(
         at, parameters, torques, drag, accelerations, rates_of(law, at), mechanism, record.layout,
-        events=tuple(events), gauges=tuple(measured), step_gauges=tuple(within), end=end,
+        events=tuple(events), gauges=tuple(gauges), step_gauges=tuple(step_gauges), end=end,
         stop_torques=tuple(stop_torques(law, at)) if stops_in(law) else (),
     )  # fmt: skip
+
+
+def _mechanism(robot: Description, values: Mapping[str, Sequence[Expr]]) -> Mechanism:
+    """Return the mechanism with runtime parameters."""
+    return mechanism_with(robot, values) if values else robot.mechanism()
 
 
 def _check_repeated(law: Law, graph: Graph, one: Sequence[Scalar], two: Sequence[Scalar]) -> None:
@@ -151,7 +152,7 @@ def _check_repeated(law: Law, graph: Graph, one: Sequence[Scalar], two: Sequence
 
 
 def _inputs_like(at: Moment, graph: Graph, prefix: str) -> Moment:
-    """Return another moment of the same robot, whose inputs have a prefix before their names."""
+    """Return a moment of the same robot whose inputs have names with a prefix."""
     q, qd, memory = ([graph.input(f"{prefix}{x.key}") for x in part] for part in (at.q, at.qd, at.memory))
     return at._replace(t=graph.input(f"{prefix}t"), q=q, qd=qd, memory=memory)
 
@@ -159,13 +160,13 @@ def _inputs_like(at: Moment, graph: Graph, prefix: str) -> Moment:
 def position_rates(
     mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Return dq/dt; `unit` is q with quaternions of unit length, with which those of other lengths turn."""
+    """Return dq/dt; `unit` is q with normalised quaternions."""
     if not mechanism.balls:
         return list(qd)
-    moving, turning = ([dot(row, qd) for row in tangent(mechanism, x)] for x in (list(unit), list(q)))
+    rates, quaternion_rates = ([dot(row, qd) for row in tangent(mechanism, x)] for x in (list(unit), list(q)))
     for ball in mechanism.balls:
-        moving[ball.unit_vector] = turning[ball.unit_vector]
-    return moving
+        rates[ball.unit_vector] = quaternion_rates[ball.unit_vector]
+    return rates
 
 
 def unit_length_replacements(q: Sequence[Expr], unit_vectors: Sequence[tuple[int, int]]) -> dict[Expr, Operand]:
@@ -184,31 +185,33 @@ def derivative(motion: MotionEquations, loop_limits: bool = True) -> Program:
     power: Scalar = 0
     loss: Scalar = 0
     q, qd, mechanism = motion.at.q, motion.at.qd, motion.mechanism
-    there = placed(mechanism, q)
-    rubbing = friction(there, qd)
-    for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, qd, strict=True):
+    posed = placed(mechanism, q)
+    for tau, drag, rub, speed in zip(motion.torques, motion.drag, friction(posed, qd), qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
-    rest = [
-        *(within_loop_limits(there, motion.accelerations) if loop_limits else motion.accelerations),
+    other_rates = [
+        *(within_loop_limits(posed, motion.accelerations) if loop_limits else motion.accelerations),
         *motion.rates,
         power,
         loss,
     ]
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
-        rest += impulse_rates(mechanism, q, qd, force, lambda: find_formulation("mass_matrix")(mechanism, list(q)))
-    lengths = unit_length_replacements(q, motion.layout.unit_vectors)
-    unit = [lengths.get(x, x) for x in q]
-    return motion.program(*position_rates(mechanism, q, unit, qd), *(substituted(rest, lengths) if lengths else rest))
+        other_rates += impulse_rates(
+            mechanism, q, qd, force, lambda: find_formulation("mass_matrix")(mechanism, list(q))
+        )
+    normalised = unit_length_replacements(q, motion.layout.unit_vectors)
+    unit = [normalised.get(x, x) for x in q]
+    if normalised:
+        other_rates = substituted(other_rates, normalised)
+    return motion.program(*position_rates(mechanism, q, unit, qd), *other_rates)
 
 
 def state_jacobian(program: Program) -> Program:
-    """The derivatives of dy/dt by y, row by row: what implicit methods want."""
+    """Return the program of the Jacobian of dy/dt by y, row by row, for implicit methods."""
     y = program.arguments[1][1]
     columns = [derivatives(program.outputs, x) for x in y]
-    size = len(y)
-    entries = tuple(columns[j][i] for i in range(size) for j in range(size))
-    return Program(program.arguments, entries, (size, size))
+    entries = tuple(column[i] for i in range(len(y)) for column in columns)
+    return Program(program.arguments, entries, (len(y), len(y)))
 
 
 def observables_program(motion: MotionEquations) -> Program:
@@ -225,7 +228,7 @@ def observables_program(motion: MotionEquations) -> Program:
 class Observables:
     """The observables of states (..., n): torques, accelerations, torques of friction laws; energies (...).
 
-    `stop_torque` are the torques of stops among those of friction laws (..., n), or (..., 0) where there are no stops.
+    `drag` includes the torques of stops, `stop_torque` (..., n), or (..., 0) without stops.
     """
 
     tau: Array
@@ -240,5 +243,5 @@ class Observables:
         """Return results of `observables_program` (..., 3 n + 2), n more with stops, the energy raised by `lifted`."""
         stops = columns.shape[-1] - 3 * n - 2
         layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1), ("stops", stops)), 0)
-        tau, qdd, drag, kinetic, potential, stopping = (columns[..., layout[name]] for name, _ in layout.parts)
-        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0] + columns.dtype.type(lifted), stopping)
+        tau, qdd, drag, kinetic, potential, stop_torque = (columns[..., layout[name]] for name, _ in layout.parts)
+        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0] + columns.dtype.type(lifted), stop_torque)

@@ -1,4 +1,4 @@
-"""A motion without its numbers: the record that a plan checks, a backend compiles and the cache is keyed by."""
+"""The motion record: a motion without its numbers, the input of compilation and the key of the compile cache."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ HOST_TARGET = "cpu"
 
 @dataclass(frozen=True, eq=False)
 class MotionRecord:
-    """Everything that decides which code a motion has; what else it needs are runtime parameters.
+    """Everything that determines the code of a motion, except its runtime parameters.
 
-    The runtime parameters of its code are, in this order, those of the robot (`vary`, then `shared`), of the law, of a
-    reference motion, of the events and of the gauges. A law without `Structure` has its numbers folded in.
+    These are, in this order, those of the robot (`vary`, then `shared`), the law, a reference motion, the events and
+    the gauges. A law without `Structure` has constant numbers.
     """
 
     robot: Description
     law: Law | Structure[Law]
     vary: tuple[str, ...] = ()
-    """Parameters of the robot that the model of the law does not know."""
+    """Parameters of the robot that the law ignores."""
     shared: tuple[str, ...] = ()
-    """Parameters of the robot that the model of the law knows; robots that differ in them share this code."""
+    """Parameters of the robot that the law uses; robots that differ only in them share this code."""
     events: EventStructure | None = None
     directions: tuple[int, ...] = ()
     """The direction in which each event crosses zero: 1, -1, or 0 for either."""
@@ -54,7 +54,7 @@ class MotionRecord:
 
     @property
     def template(self) -> Law:
-        """The law with the numbers of whoever came first."""
+        """The law with the numbers of its first user."""
         return self.law.template if isinstance(self.law, Structure) else self.law
 
     @cached_property

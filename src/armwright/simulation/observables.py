@@ -1,4 +1,4 @@
-"""A run from its states: torques, accelerations and energies are looked up along it."""
+"""Torques, accelerations and energies along the states of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from armwright.torque.law import shared_of
 
 
 def evaluated(kernel: Kernel, arrays: Sequence[Array]) -> Array:
-    """The results of the program `view` (k, columns) for times, states and open parameters (k, entries)."""
+    """Return the results of a kernel (k, ...) for times, states and runtime parameters (k, entries)."""
     out = np.empty((len(arrays[0]), *kernel.shape), kernel.dtype)
     kernel.run([np.ascontiguousarray(x) for x in arrays], out)
     return out
@@ -31,26 +31,25 @@ def observables_of(plan: Plan, times: Array, states: Array) -> Observables:
     """Return the observables of states (k, entries) at some times."""
     robot, n = plan.robot, plan.robot.n
     if plan.compilable or (plan.law_with_inputs is not None and plan.law.reference is not None):
-        shared, opened = plan.code(), plan.dynamics_parameters_at(times)
+        parameters = plan.dynamics_parameters_at(times)
         if not plan.compilable:
-            opened = np.concatenate([opened, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
-        arrays = (times[:, None], states, opened) if opened.size else (times[:, None], states)
-        kernel = observables_kernel(plan.dynamics)
-        return Observables.of(evaluated(kernel, arrays), n, shared.base_energy)
+            parameters = np.concatenate([parameters, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
+        arrays = (times[:, None], states, parameters) if parameters.size else (times[:, None], states)
+        return Observables.of(evaluated(observables_kernel(plan.dynamics), arrays), n, plan.code().base_energy)
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)
     moments = [Moment(t, a, b, mechanism, m) for t, a, b, m in rows]
-    both = np.array([shared_of(plan.law, at) for at in moments], dtype=float)
-    tau, drag = both.reshape(len(times), 2, n).swapaxes(0, 1)
-    stopping = [stop_torques(plan.law, at) if plan.has_stops else [] for at in moments]
+    torques = np.array([shared_of(plan.law, at) for at in moments], dtype=float)
+    tau, drag = torques.reshape(len(times), 2, n).swapaxes(0, 1)
+    stop_torque = [stop_torques(plan.law, at) if plan.has_stops else [] for at in moments]
     qdd = _finite(robot.forward_dynamics, q, qd, tau + drag)
     kinetic, potential = _finite(robot.kinetic_energy, q, qd), _finite(robot.potential_energy, q)
-    return Observables(tau, qdd, drag, kinetic, potential, np.array(stopping, float).reshape(len(times), -1))
+    return Observables(tau, qdd, drag, kinetic, potential, np.array(stop_torque, float).reshape(len(times), -1))
 
 
 def _finite(function: Callable[..., Array], *arrays: Array) -> Array:
-    """A function of a robot along states; nan where its numbers overflow, which it calls an error."""
+    """Return a function of the robot at states, nan for states at which it raises an error."""
     try:
         return function(*arrays)
     except (InputError, SingularError):
@@ -65,20 +64,18 @@ def run_of(
     states: Array,
     statistics: Statistics,
     message: str = "",
-    broken: bool = False,
+    failed: bool = False,
     stops: StopHits | None = None,
 ) -> Run:
-    """A run from its states (k, entries); of one that is `broken`, those before its numbers overflow.
-
-    `stops` is what its stops have done to it.
-    """
-    seen = vars(observables_of(plan, times, states))
-    if broken:
-        whole = np.all([np.isfinite(x).reshape(len(times), -1).all(axis=1) for x in (states, *seen.values())], axis=0)
-        count = len(times) if whole.all() else int(np.argmin(whole))
-        times, states, seen = times[:count], states[:count], {name: x[:count] for name, x in seen.items()}
+    """Return a run from its states (k, entries), with hits of `stops`; a `failed` run ends before numbers overflow."""
+    observed = vars(observables_of(plan, times, states))
+    if failed:
+        rows = [np.isfinite(x).reshape(len(times), -1).all(axis=1) for x in (states, *observed.values())]
+        finite = np.all(rows, axis=0)
+        count = len(times) if finite.all() else int(np.argmin(finite))
+        times, states, observed = times[:count], states[:count], {name: x[:count] for name, x in observed.items()}
     arrays: dict[str, Any] = {name: part.copy() for name, part in plan.layout.split(states).items()}
-    arrays |= {name: np.ascontiguousarray(x) for name, x in seen.items()}
+    arrays |= {name: np.ascontiguousarray(x) for name, x in observed.items()}
     reference = None
     if plan.law.reference is not None:
         reference = tuple(np.asarray(x, dtype=float) for x in plan.law.reference(times))

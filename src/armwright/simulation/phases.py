@@ -1,4 +1,4 @@
-"""Motions in phases, between which the robot changes what it holds.
+"""Motions in phases, between which the payload of the robot changes.
 
 run = simulate_phases([Phase(arm, reach), Phase(arm.with_payload(2.0), carry), Phase(arm, back)])
 
@@ -31,8 +31,8 @@ from armwright.simulation.stiff_friction import EXPLICIT, IMPLICIT, method_for
 class Phase:
     """A robot, perhaps with another payload, driven by a law for a duration or `until` events happen.
 
-    The clock of its law starts with it, at 0, and so does what the law remembers. By default it
-    lasts as long as the trajectory or table of the law.
+    Time and memory of the law start at zero with the phase. The default duration is that of the trajectory or table of
+    the law.
     """
 
     robot: Robot
@@ -54,20 +54,20 @@ def simulate_phases(
     every: float = 0.01,
     **options: Any,
 ) -> Run:
-    """The motion of a robot in phases: one run, whose `phases` are those of each.
+    """Return the motion of a robot in phases as one run, whose `phases` are the runs of the phases.
 
-    phases      what comes one after the other: `Phase`s of robots that differ in payload, gravity or friction, not in
-                joints; an event of `until` ends a phase early, and the next one begins
-    q0, qd0     where the first one starts, as in `simulate`
-    events      as in `simulate`, in all phases: a terminal one ends the whole run, `terminal=3` when it has happened
-                three times in all of it; t is the time since the phase began, as for laws
-    every       seconds between records; there is one at the end of every phase, and one right after
+    phases      `Phase`s of robots that may differ in payload, gravity and friction, but not in joints; an event of
+                `until` ends a phase early, and the next one begins
+    q0, qd0     the start of the first phase, as in `simulate`
+    events      as in `simulate`, in all phases: a terminal one ends the run, `terminal=3` at its third occurrence; t
+                is the time since the phase began, as for laws
+    every       seconds between records; there is one at the end of every phase, and one at the start of the next
     options     integrator, rtol, atol, step, max_step, smooth, stops and progress, as in `simulate`
 
-    Its audit is that of all phases: the energy of what is taken up or put down is not counted as missing.
+    The audit covers all phases; the energy of payloads that are taken up or put down does not count as missing.
     """
     _check(phases, _listed(events), options)
-    options = {**options, **_chosen(phases, q0, options)}
+    options = {**options, **_default_integrator(phases, q0, options)}
     runs: list[Run] = []
     begin: tuple[Any, Any] = (q0, qd0)
     for k, phase in tracked(enumerate(phases)):
@@ -77,23 +77,23 @@ def simulate_phases(
                 events=(*phase.ends, *_remaining(phase.robot, _listed(events), runs)), every=every, **options,
             )  # fmt: skip
         except SimulationError as error:
-            raise _broken(error, runs, phase, k) from None
+            raise _phase_error(error, runs, phase, k) from None
         except InputError as error:
             raise InputError(f"{_name(phase, k)}: {error}") from None
-        runs.append(_placed(run, runs, phase, k))
-        if run.message or not _ending(run) <= _names(phase.robot, phase.ends):
+        runs.append(_run_of_phase(run, runs, phase, k))
+        if run.message or not _ending_events(run) <= _names(phase.robot, phase.ends):
             break
         begin = (run.q[-1], run.qd[-1])
-    again = RepeatablePhases(tuple(phases), runs[0].q[0], runs[0].qd[0], _listed(events), every, options)
-    return replace(Run.joined(runs), again=again)
+    repeatable = RepeatablePhases(tuple(phases), runs[0].q[0], runs[0].qd[0], _listed(events), every, options)
+    return replace(Run.joined(runs), repeatable=repeatable)
 
 
-def _chosen(phases: Sequence[Phase], q0: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The integrator of all phases, where none is given: an implicit one if a joint may stick in any of them."""
+def _default_integrator(phases: Sequence[Phase], q0: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the default integrator of all phases, if it is implicit because a joint may stick in one of them."""
     if options.get("integrator") is not None or options.get("step") is not None:
         return {}
-    given = [phase.duration for phase in phases]
-    longest = max((float(x) for x in given if isinstance(x, (int, float))), default=1.0)
+    durations = [phase.duration for phase in phases]
+    longest = max((float(x) for x in durations if isinstance(x, (int, float))), default=1.0)
     for phase in phases:
         robot = with_smooth_friction(phase.robot, options.get("smooth", SMOOTHING_SPEED))
         q = robot.neutral if np.shape(q0) != (robot.nq,) else np.asarray(q0, float)
@@ -114,10 +114,10 @@ class RepeatablePhases:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, factor: float) -> Run:
-        named = ("integrator", "rtol", "atol", "step", "max_step")
-        said = {key: x for key, x in self.options.items() if key in named and x is not None}
-        how = refined(settings(**{"integrator": EXPLICIT, **said}), factor, self.every)
-        options = {**{key: x for key, x in self.options.items() if key not in said}, **how.options}
+        names = ("integrator", "rtol", "atol", "step", "max_step")
+        given = {key: x for key, x in self.options.items() if key in names and x is not None}
+        finer = refined(settings(**{"integrator": EXPLICIT, **given}), factor, self.every)
+        options = {**{key: x for key, x in self.options.items() if key not in given}, **finer.options}
         return simulate_phases(self.phases, self.q0, self.qd0, self.events, self.every, **options)
 
     def neighbour_distance(self, run: Run) -> Array:
@@ -125,20 +125,20 @@ class RepeatablePhases:
         return np.concatenate([np.full(len(x.t), np.nan) if x.neighbour is None else x.neighbour for x in run.phases])
 
 
-def _broken(error: SimulationError, before: Sequence[Run], phase: Phase, k: int) -> SimulationError:
-    """Return the error of one phase with the time and the records of the whole run."""
-    there = [*before]
+def _phase_error(error: SimulationError, before: Sequence[Run], phase: Phase, k: int) -> SimulationError:
+    """Return the error of one phase with the time and the records of the joined run."""
+    runs = [*before]
     if isinstance(error.run, Run) and len(error.run.t):
-        there.append(_placed(error.run, before, phase, k))
-    late = float(before[-1].t[-1]) if before else 0.0
-    begun = f", which began at t = {late:g} s" if before else ""
-    message = f"{_name(phase, k)}{begun}: {error}"
-    run = replace(Run.joined(there), message=message) if there else error.run
-    return SimulationError(message, run, error.t + late)
+        runs.append(_run_of_phase(error.run, before, phase, k))
+    start = float(before[-1].t[-1]) if before else 0.0
+    begin = f", which began at t = {start:g} s" if before else ""
+    message = f"{_name(phase, k)}{begin}: {error}"
+    run = replace(Run.joined(runs), message=message) if runs else error.run
+    return SimulationError(message, run, error.t + start)
 
 
-def _placed(run: Run, before: Sequence[Run], phase: Phase, k: int) -> Run:
-    """A run as one of several: after those before it, and with its name."""
+def _run_of_phase(run: Run, before: Sequence[Run], phase: Phase, k: int) -> Run:
+    """Return the run of a phase with its name, at a time after the runs before it."""
     named = replace(run, settings={**run.settings, "phase": _name(phase, k)})
     return shifted(named, float(before[-1].t[-1])) if before else named
 
@@ -158,8 +158,10 @@ def _check(phases: Any, events: tuple[Any, ...], options: Mapping[str, Any]) -> 
                 f"{_name(phase, k)} is of {phase.robot.name}, whose joints are not those of {first.name} before; "
                 "expected the same robot, with another payload for example"
             )
-        if noted := [event for event in events_on(phase.robot, phase.ends) if not event.terminal]:
-            raise InputError(f"until = {noted[0].name!r} of {_name(phase, k)} is only noted; expected terminal=True")
+        if passing := [event for event in events_on(phase.robot, phase.ends) if not event.terminal]:
+            raise InputError(
+                f"until = {passing[0].name!r} of {_name(phase, k)} is not terminal; expected terminal=True"
+            )
         if both := sorted(_names(phase.robot, phase.ends) & _names(phase.robot, events)):
             raise InputError(
                 f"the event {both[0]!r} ends {_name(phase, k)} (until=) and the whole run (events=); leave one of them "
@@ -176,8 +178,7 @@ def _remaining(robot: Robot, events: tuple[Any, ...], runs: Sequence[Run]) -> li
         times = int(event.terminal) if hasattr(event, "terminal") else 0
         if times > 1:
             names = _names(robot, [event])
-            found = sum(1 for run in runs for one in run.events if one.name in names)
-            rest = times - found
+            rest = times - sum(1 for run in runs for one in run.events if one.name in names)
             remaining.append(event.after(rest) if isinstance(event, Event) else replace(event, terminal=rest))
         else:
             remaining.append(event)
@@ -197,6 +198,6 @@ def _names(robot: Robot, events: Sequence[Any]) -> set[str]:
     return {event.name if isinstance(event, RobotEvent) else event.title for event in events_on(robot, events)}
 
 
-def _ending(run: Run) -> set[str]:
-    """The events that have ended a run; two of them may happen at once."""
-    return {found.name for found in run.events if found.t == run.t[-1] and found.name in run.ended_by}
+def _ending_events(run: Run) -> set[str]:
+    """Return the names of the events that ended a run; there may be several."""
+    return {event.name for event in run.events if event.t == run.t[-1] and event.name in run.ended_by}

@@ -1,4 +1,4 @@
-"""The torques along a motion that is given: inverse dynamics, no integration."""
+"""The torques along a prescribed motion, by inverse dynamics without integration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from armwright.trajectory.argument_checks import check_scalar_joints
 from armwright.trajectory.motion_base import without_rounding
 
 QUADRATURE_POINTS = 8
-"""Work is summed over so many points between two records, and between a record and a knot, where torques may jump."""
+"""The points of the quadrature of work between two records, or a record and a knot, at which torques may jump."""
 
 
 def torques_along(
@@ -41,10 +41,10 @@ def torques_along(
     tip_wrench: ArrayLike | None = None,
     friction_law: Any = None,
 ) -> Run:
-    """The torques that make a robot follow a trajectory exactly: inverse dynamics along it, no integration.
+    """Return the run of a robot that follows a trajectory exactly, by inverse dynamics without integration.
 
-    `friction_law` is what acts on the joints besides the drives and the robot's own friction, and which the drives must
-    overcome too: `torque.friction`, a spring, a function (t, q, qd) -> torques; `run.drag` holds its torques.
+    `friction_law` acts on the joints in addition to drives and friction of the robot, and the drives must overcome it:
+    `torque.friction`, a spring, or a function (t, q, qd) -> torques. `run.drag` has its torques.
     """
     if not isinstance(robot, Robot) or not isinstance(trajectory, Trajectory):
         raise InputError(f"torques_along got {robot!r} and {trajectory!r}; expected a Robot and a trajectory")
@@ -53,15 +53,15 @@ def torques_along(
         raise InputError(f"the trajectory is for {trajectory.n} joints; {robot.name} has {robot.n}")
     check_seconds("every", every)
     if not np.isfinite([trajectory.start, trajectory.end]).all():
-        raise InputError("the trajectory holds its ends for ever; give it as it was before .holding()")
+        raise InputError("the trajectory holds its ends for ever; expected one without .holding()")
     begin = time.perf_counter()
     intervals = max(1, math.ceil((trajectory.end - trajectory.start) / every - 1e-9))
     t = np.linspace(trajectory.start, trajectory.end, intervals + 1)
     fastest = float(np.abs(trajectory(t)[1]).max())
-    moving = partial(_needed, robot, trajectory, tip_wrench, friction_law, fastest)
-    q, qd, qdd, tau, drag = moving(t)
-    told = "" if friction_law is None else difference_message(robot, drag[0], moving(t[:1])[4][0])
-    work, losses, points = _sums(robot, moving, t, np.unique([*t, *trajectory.knots]))
+    motion = partial(_state_and_torques, robot, trajectory, tip_wrench, friction_law, fastest)
+    q, qd, qdd, tau, drag = motion(t)
+    difference = "" if friction_law is None else difference_message(robot, drag[0], motion(t[:1])[4][0])
+    work, losses, points = _work_and_losses(robot, motion, t, np.unique([*t, *trajectory.knots]))
     return Run(
         robot=robot,
         t=t,
@@ -76,48 +76,48 @@ def torques_along(
         losses=losses,
         statistics=Statistics(0, 0, len(t) + points, time.perf_counter() - begin),
         settings={"trajectory": repr(trajectory)},
-        noticed=(Doubt(float(t[0]), f"{told}; {REPEAT_HELP}"),) if told else (),
+        noticed=(Doubt(float(t[0]), f"{difference}; {REPEAT_HELP}"),) if difference else (),
     )
 
 
-def _needed(
+def _state_and_torques(
     robot: Robot, trajectory: Trajectory, tip_wrench: ArrayLike | None, friction_law: Any, fastest: float, t: Array
 ) -> tuple[Array, ...]:
-    """Positions, velocities, accelerations, the torques of the drives and what acts besides them, at some times."""
+    """Return q, qd, qdd, the torques of the drives and the other torques at times."""
     q, qd, qdd = (np.ascontiguousarray(x) for x in trajectory(t))
     qd = without_rounding(qd, fastest)
-    drag = np.zeros_like(q) if friction_law is None else _besides(friction_law, t, q, qd, robot)
-    needed = robot.inverse_dynamics(q, qd, qdd, tip_wrench)
-    tau = needed - drag
-    if tip_wrench is not None:  # what the tool gives to the world has left the robot, as what is rubbed off
-        drag += robot.inverse_dynamics(q, qd, qdd) - needed
+    drag = np.zeros_like(q) if friction_law is None else _friction_torques(friction_law, t, q, qd, robot)
+    required = robot.inverse_dynamics(q, qd, qdd, tip_wrench)
+    tau = required - drag
+    if tip_wrench is not None:  # the work of the tool on its surroundings counts as a loss
+        drag += robot.inverse_dynamics(q, qd, qdd) - required
     return q, qd, qdd, tau, drag
 
 
-def _sums(
-    robot: Robot, moving: Callable[[Array], tuple[Array, ...]], t: Array, edges: Array
+def _work_and_losses(
+    robot: Robot, motion: Callable[[Array], tuple[Array, ...]], t: Array, edges: Array
 ) -> tuple[Array, Array, int]:
-    """Work and losses until every time, by Gauss and Legendre's rule from edge to edge; and how many points it took."""
+    """Return work and losses until each time by Gauss-Legendre quadrature between edges, and the number of points."""
     nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_POINTS)
     lengths = np.diff(edges)
     fine = (edges[:-1, None] + lengths[:, None] * (nodes + 1) / 2).ravel()
-    q, qd, _, tau, drag = moving(fine)
+    q, qd, _, tau, drag = motion(fine)
     rub = stacked(friction(placed(robot.mechanism(), list(q.T)), list(qd.T)), fine.shape, qd.dtype) - drag
     sums = []
     for torques in (tau, rub):
         power = np.sum(torques * qd, axis=-1).reshape(-1, QUADRATURE_POINTS)
-        grown = np.concatenate([[0.0], np.cumsum(power @ weights * lengths / 2)])
-        sums.append(grown[np.searchsorted(edges, t)])
+        energy = np.concatenate([[0.0], np.cumsum(power @ weights * lengths / 2)])
+        sums.append(energy[np.searchsorted(edges, t)])
     return sums[0], sums[1], len(fine)
 
 
-def _besides(friction_law: Any, t: Array, q: Array, qd: Array, robot: Robot) -> Array:
-    """The torques of a law that is no drive, along a motion."""
+def _friction_torques(friction_law: Any, t: Array, q: Array, qd: Array, robot: Robot) -> Array:
+    """Return the torques of a friction law along a motion; raise an InputError for the law of a drive."""
     law = law_for(friction_law, robot)
     if law.reference is not None or law.start(robot.n):
         raise InputError(
-            f"friction_law = {law!r} follows a target or remembers: it is a drive, whose torques come out of this; "
-            "give what acts besides the drives, such as torque.friction(viscous=0.5)"
+            f"friction_law = {law!r} has a target or memory: it is the law of a drive, whose torques are the result; "
+            "expected a law such as torque.friction(viscous=0.5)"
         )
     check_span(law, float(t[0]), float(t[-1]))
     mechanism, rows = robot.mechanism(), zip(t.tolist(), q.tolist(), qd.tolist(), strict=True)

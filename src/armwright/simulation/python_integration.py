@@ -1,6 +1,6 @@
-"""The same integration, one evaluation at a time from Python: for what cannot be compiled as a whole.
+"""Integration by steps in Python, for laws, events and integrators that cannot be compiled into one loop.
 
-Every integrator has one way in here, `PYTHON_INTEGRATORS`, and honours every option that `plan.settings` lets through.
+`PYTHON_INTEGRATORS` has a function for each integrator, which supports all its options.
 """
 
 from __future__ import annotations
@@ -51,101 +51,97 @@ from armwright.trace.solvability import check_solvable
 
 
 def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
-    """The motion from y0, and the events on the way."""
+    """Return the run from y0 with its events."""
     check_solvable(problem_of("forward_dynamics"), plan.robot)
     begin = time.perf_counter()
     error: IntegrationError | None = None
     stopped = ""
-    watcher = HitDetector(plan.law, partial(_moment, plan), float(plan.times[0]), y0) if plan.has_stops else None
+    detector = HitDetector(plan.law, partial(_moment, plan), float(plan.times[0]), y0) if plan.has_stops else None
     calls = LawCalls(plan.robot, plan.times)
-    asked = IntegrationRequest(plan, _with_progress(plan, _rate(plan, calls)), y0, tuple(events), watcher)
+    request = IntegrationRequest(plan, _with_progress(plan, _rate(plan, calls)), y0, tuple(events), detector)
     try:
         default = _polynomials if plan.settings.integrator in POLYNOMIALS else _runge_kutta
-        solution = PYTHON_INTEGRATORS.get(plan.settings.integrator, default)(asked)
+        solution = PYTHON_INTEGRATORS.get(plan.settings.integrator, default)(request)
     except IntegrationError as caught:
         if caught.solution is None:
             raise SimulationError(str(caught), None, float(caught.t)) from None
         solution, error = caught.solution, caught
     except Stopped as stop:
         solution, stopped = stop.solution, f"stopped by the user after t = {stop.solution.t[-1]:g} s"
-    found = solution.statistics
-    statistics = Statistics(found.accepted, found.rejected or 0, found.evaluations, time.perf_counter() - begin)
+    counts = solution.statistics
+    statistics = Statistics(counts.accepted, counts.rejected or 0, counts.evaluations, time.perf_counter() - begin)
     message = solution.message if error is not None else stopped
-    stops = watcher.hits if watcher else None
+    stops = detector.hits if detector else None
     times, states = np.asarray(solution.t), np.asarray(solution.y)
     run = run_of(plan, times, states, statistics, message, error is not None, stops)
     noticed = calls.doubts(run.t, states, run.tau + run.drag)
     q, qd = plan.layout["q"], plan.layout["qd"]
-    found_events = tuple(DetectedEvent(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events)
-    ended_by = ", ".join(solution.ended_by)
-    run = replace(run, events=found_events, ended_by=ended_by, noticed=tuple(noticed))
+    detected = tuple(DetectedEvent(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events)
+    run = replace(run, events=detected, ended_by=", ".join(solution.ended_by), noticed=tuple(noticed))
     if error is not None:
-        raise loop_limit_error(
-            plan.robot, SimulationError(str(error), run, float(error.t)), np.asarray(solution.y)[-1, q]
-        ) from None
+        raise loop_limit_error(plan.robot, SimulationError(str(error), run, float(error.t)), states[-1, q]) from None
     return run
 
 
 def _rate(plan: Plan, calls: LawCalls) -> Callable[[float, Array], Array]:
-    """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
+    """Return the function dy/dt, compiled if the law can be, perhaps with its reference motion as an input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
     if plan.compilable or (plan.law_with_inputs is not None and law.reference is not None):
         kernel = derivative_kernel(plan.dynamics)
-        followed = None if plan.compilable or law.reference is None else law.reference.trace
-        return _evaluated(kernel, (layout.size,), plan.dynamics_parameters, followed)
+        reference = None if plan.compilable or law.reference is None else law.reference.trace
+        return _evaluated(kernel, (layout.size,), plan.dynamics_parameters, reference)
     mechanism = robot.mechanism()
 
     def rate(t: float, y: Array) -> Array:
         parts = layout.split(layout.unit(np.ascontiguousarray(y)))
         q, qd, at = parts["q"], parts["qd"], _moment(plan, t, y)
         tau, drag = np.array(shared_of(law, at), dtype=float)
-        calls.note(t, y, tau + drag, lambda: np.array(shared_of(law, at), dtype=float).sum(axis=0))
+        calls.record_call(t, y, tau + drag, lambda: np.array(shared_of(law, at), dtype=float).sum(axis=0))
         rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
-        moving = position_rates(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.unit_vectors else qd
-        outside = []
+        velocities = position_rates(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.unit_vectors else qd
+        impulse = []
         if parts["impulse"].size:
-            outside = impulse_rates(
-                mechanism, at.q, at.qd, (tau + drag)[:IMPULSE].tolist(), lambda: robot.mass_matrix(q)
-            )
+            force = (tau + drag)[:IMPULSE].tolist()
+            impulse = impulse_rates(mechanism, at.q, at.qd, force, lambda: robot.mass_matrix(q))
         try:
             qdd = robot.forward_dynamics(q, qd, tau + drag)
         except SingularError as error:
             raise IntegrationError(str(error), t, y) from None
-        return np.concatenate([moving, qdd, rates_of(law, at), [tau @ qd, rub @ qd], outside])
+        return np.concatenate([velocities, qdd, rates_of(law, at), [tau @ qd, rub @ qd], impulse])
 
     return rate
 
 
 def _moment(plan: Plan, t: float, y: Array) -> Moment:
-    """A state as a law sees it, with quaternions of unit length."""
+    """Return the moment of a state for a law, with quaternions of unit length."""
     parts = plan.layout.split(plan.layout.unit(np.ascontiguousarray(y)))
     q, qd, memory = (parts[name].tolist() for name in ("q", "qd", "memory"))
     return Moment(t, q, qd, plan.robot.mechanism(), memory)
 
 
 def _with_progress(plan: Plan, rate: Callable[[float, Array], Array]) -> Callable[[float, Array], Array]:
-    """Return the same function; it reports progress to a listener."""
-    if (tell := progress_callback()) is None:
+    """Return the function with reports to the progress callback, if there is one."""
+    if (report := progress_callback()) is None:
         return rate
     begin, length = plan.times[0], plan.times[-1] - plan.times[0]
 
     def call(t: float, y: Array) -> Array:
-        tell(float((t - begin) / length))
+        report(float((t - begin) / length))
         return rate(t, y)
 
     return call
 
 
 def _evaluated(
-    kernel: Kernel, shape: tuple[int, ...], numbers: Array, followed: Callable[[float], Sequence[Any]] | None = None
+    kernel: Kernel, shape: tuple[int, ...], numbers: Array, reference: Callable[[float], Sequence[Any]] | None = None
 ) -> Callable[[float, Array], Array]:
-    """A kernel of (t, y), open numbers and what is `followed` at t, for one state at a time."""
+    """Return a function of (t, y) by a kernel of (t, y), runtime parameters and a `reference` motion at t."""
 
     def call(t: float, y: Array) -> Array:
         out = np.empty(shape)
         arrays = [np.array([[t]], dtype=float), np.ascontiguousarray(y, dtype=float)[None, :]]
-        if followed is not None:
-            motion = np.array(followed(t), dtype=float).reshape(1, -1)
+        if reference is not None:
+            motion = np.array(reference(t), dtype=float).reshape(1, -1)
             arrays.append(np.concatenate([numbers, motion], axis=1))
         elif numbers.size:
             arrays.append(numbers)
@@ -176,43 +172,43 @@ class IntegrationRequest:
         return {"times": self.plan.times, "events": self.events, "on_step": self.on_step, **projected}
 
     @property
-    def chosen(self) -> dict[str, Any]:
-        """The options of a method that chooses its steps."""
-        how, most = self.plan.settings, MAX_STEPS_PER_RECORD * (len(self.plan.times) - 1)
-        limits = {"max_step": how.max_step, "max_steps": most, "controlled": self.plan.layout.controlled}
-        return {"rtol": how.rtol, "atol": how.atol, **limits, **self.output}
+    def adaptive(self) -> dict[str, Any]:
+        """The options of a method with adaptive steps."""
+        chosen, max_steps = self.plan.settings, MAX_STEPS_PER_RECORD * (len(self.plan.times) - 1)
+        limits = {"max_step": chosen.max_step, "max_steps": max_steps, "controlled": self.plan.layout.controlled}
+        return {"rtol": chosen.rtol, "atol": chosen.atol, **limits, **self.output}
 
 
-def _runge_kutta(asked: IntegrationRequest) -> Solution:
-    plan = asked.plan
+def _runge_kutta(request: IntegrationRequest) -> Solution:
+    plan = request.plan
     if plan.settings.step is not None:
-        return solve(asked.rate, *asked.span, plan.settings.integrator, step=plan.fixed_step_ends, **asked.output)
-    return solve(asked.rate, *asked.span, plan.settings.integrator, first_step=plan.first_step, **asked.chosen)
+        return solve(request.rate, *request.span, plan.settings.integrator, step=plan.fixed_step_ends, **request.output)
+    return solve(request.rate, *request.span, plan.settings.integrator, first_step=plan.first_step, **request.adaptive)
 
 
-def _implicit(asked: IntegrationRequest) -> Solution:
-    plan, size = asked.plan, asked.plan.layout.size
+def _implicit(request: IntegrationRequest) -> Solution:
+    plan, size = request.plan, request.plan.layout.size
     jacobian = None
     if plan.compilable:
         kernel = jacobian_kernel(plan.dynamics)
         jacobian = _evaluated(kernel, (size, size), plan.dynamics_parameters)
-    options = {name: value for name, value in asked.chosen.items() if name != "max_steps"}  # it takes few and long ones
-    return solve_stiff(asked.rate, *asked.span, plan.settings.integrator, jacobian=jacobian, **options)
+    options = {name: value for name, value in request.adaptive.items() if name != "max_steps"}
+    return solve_stiff(request.rate, *request.span, plan.settings.integrator, jacobian=jacobian, **options)
 
 
-def _taylor(asked: IntegrationRequest) -> Solution:
-    plan = asked.plan
+def _taylor(request: IntegrationRequest) -> Solution:
+    plan = request.plan
     _check_traced(plan)
     assert plan.settings.rtol is not None
     series: Any = taylor_series(plan.dynamics, max(plan.settings.rtol, MACHINE_EPSILON))
     chosen, numbers = plan.settings, plan.dynamics_parameters[0]
     options: dict[str, Any] = {"atol": chosen.atol, "max_step": chosen.max_step, "numbers": numbers}
-    solution: Solution = series.solve(*asked.span, **options, **asked.output)
+    solution: Solution = series.solve(*request.span, **options, **request.output)
     return solution
 
 
-def _polynomials(asked: IntegrationRequest) -> Solution:
-    plan = asked.plan
+def _polynomials(request: IntegrationRequest) -> Solution:
+    plan = request.plan
     _check_traced(plan)
     kernel = increment_kernel(plan.dynamics, plan.settings.integrator)
     numbers = [plan.dynamics_parameters] if plan.dynamics_parameters.size else []
@@ -222,7 +218,7 @@ def _polynomials(asked: IntegrationRequest) -> Solution:
         kernel.run([np.array([[t, h]]), np.ascontiguousarray(y)[None, :], *numbers], out.reshape(1, -1))
         return out
 
-    return solve_increments(increment, *asked.span, step=plan.fixed_step_ends, **asked.output)
+    return solve_increments(increment, *request.span, step=plan.fixed_step_ends, **request.output)
 
 
 def _check_traced(plan: Plan) -> None:
@@ -233,21 +229,21 @@ def _check_traced(plan: Plan) -> None:
         )
 
 
-def _semi_implicit(asked: IntegrationRequest) -> Solution:
-    layout, (t0, y0, t1) = asked.plan.layout, asked.span
+def _semi_implicit(request: IntegrationRequest) -> Solution:
+    layout, (t0, y0, t1) = request.plan.layout, request.span
     q, qd = layout["q"], layout["qd"]
 
     def rates(t: float, *parts: Array) -> Array:
-        return asked.rate(t, np.concatenate(parts))[qd.start :]
+        return request.rate(t, np.concatenate(parts))[qd.start :]
 
-    mechanism = asked.plan.robot.mechanism()
+    mechanism = request.plan.robot.mechanism()
 
     def velocity(q: Array, qd: Array) -> Array:
-        """Of unit quaternions, which every step begins with."""
+        """Return dq/dt; quaternions have unit length at the start of a step."""
         return np.array(position_rates(mechanism, q.tolist(), q.tolist(), qd.tolist())) if layout.unit_vectors else qd
 
-    further: dict[str, Any] = {"z0": y0[qd.stop :], "velocity": velocity}
-    return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.fixed_step_ends, **further, **asked.output)
+    options = {"step": request.plan.fixed_step_ends, "z0": y0[qd.stop :], "velocity": velocity, **request.output}
+    return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, **options)
 
 
 PYTHON_INTEGRATORS = {

@@ -1,11 +1,12 @@
-"""Numbers of many rollouts in columns, so that a number that is equal for all of them is never an array.
+"""Numbers of many rollouts in columns; a number that is equal for all rollouts is stored once.
 
-A column is a number, an array (rollouts,), or random numbers by counter (`draws.DrawnColumn`). These become an array
-only where they are used: in the memory of a card if the rollouts are there.
+A column is a number, an array (rollouts,), or random numbers by counter (`draws.DrawnColumn`). Random numbers become an
+array only in the memory of the device that uses them.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -19,16 +20,16 @@ from armwright.simulation.sample_and_hold import SamplingInstants
 
 Column: TypeAlias = "float | Array | DrawnColumn"
 FillDrawn: TypeAlias = Callable[[Any, DrawnColumn, RolloutIndices, Array], None]
-"""What fills an array with drawn numbers, as `backends.rollout_interface.Rollout.draw`."""
+"""Fills an array with random numbers, as `backends.rollout_interface.Rollout.draw`."""
 
 
 @dataclass(frozen=True)
 class RolloutColumns:
-    """Some columns of `count` rollouts, and which of all these are."""
+    """Columns of `count` rollouts; `indices` are those of the rollouts, or the first of consecutive ones."""
 
     columns: tuple[Column, ...]
     count: int
-    which: RolloutIndices = 0
+    indices: RolloutIndices = 0
 
     def __len__(self) -> int:
         """Return the number of rollouts, as an array of rows does."""
@@ -36,51 +37,51 @@ class RolloutColumns:
 
     @property
     def per_rollout(self) -> tuple[bool, ...]:
-        """RolloutIndices differ from rollout to rollout."""
+        """True for each column whose numbers differ from rollout to rollout."""
         return tuple(not isinstance(x, float) for x in self.columns)
 
-    def some(self, chosen: Sequence[bool]) -> RolloutColumns:
-        """Some of the columns."""
-        return replace(self, columns=tuple(x for x, taken in zip(self.columns, chosen, strict=True) if taken))
+    def select(self, mask: Sequence[bool]) -> RolloutColumns:
+        """Return the columns of a mask."""
+        return replace(self, columns=tuple(itertools.compress(self.columns, mask)))
 
     def part(self, begin: int, end: int) -> RolloutColumns:
-        """Some of the rollouts."""
+        """Return the columns of the rollouts from `begin` to `end`."""
         columns = tuple(x[begin:end] if isinstance(x, np.ndarray) else x for x in self.columns)
-        which = self.which + begin if isinstance(self.which, int) else self.which[begin:end]
-        return RolloutColumns(columns, end - begin, which)
+        indices = self.indices + begin if isinstance(self.indices, int) else self.indices[begin:end]
+        return RolloutColumns(columns, end - begin, indices)
 
-    def to_array(self, arrays: Any, dtype: Any, room: int, draw: FillDrawn = HostRollout.draw) -> Any:
-        """An array (columns, room) of a module like NumPy; after the last rollout it is repeated.
+    def to_array(self, arrays: Any, dtype: Any, padded: int, draw: FillDrawn = HostRollout.draw) -> Any:
+        """Return an array (columns, padded) of NumPy or CuPy, padded with copies of the last rollout.
 
-        What is drawn anew in time is nan until somebody says for which turn.
+        Random numbers that are held for an interval are nan until they are drawn for it.
         """
-        out = arrays.empty((len(self.columns), room), dtype)
-        shared = np.array(
-            [np.nan if mine else x for x, mine in zip(self.columns, self.per_rollout, strict=True)], dtype
-        )
+        out = arrays.empty((len(self.columns), padded), dtype)
+        shared = np.array([x if isinstance(x, float) else np.nan for x in self.columns], dtype)
         out[...] = arrays.asarray(shared)[:, None]
         for k, column in enumerate(self.columns):
             if isinstance(column, DrawnColumn) and not column.hold:
-                draw(out[k : k + 1, : self.count], column, self.which, FIRST_INSTANT)
+                draw(out[k : k + 1, : self.count], column, self.indices, FIRST_INSTANT)
             elif isinstance(column, np.ndarray):
                 out[k, : self.count] = arrays.asarray(np.ascontiguousarray(column, dtype))
             out[k, self.count :] = out[k, self.count - 1]
         return out
 
     def values_at(self, sampling: SamplingInstants, times: Array, dtype: Any) -> Array:
-        """All columns of every rollout at some times (rollouts * times, columns)."""
+        """Return all columns of every rollout at times (rollouts * times, columns)."""
         rows = np.repeat(self.to_array(np, dtype, self.count).T, len(times), axis=0)
-        which = np.arange(self.which, self.which + self.count) if isinstance(self.which, int) else self.which
+        indices = self.indices
+        if isinstance(indices, int):
+            indices = np.arange(indices, indices + self.count)
         for k, column in enumerate(self.columns):
             if isinstance(column, DrawnColumn) and column.hold:
-                found = column.at(which[:, None], sampling.intervals_at(column.hold, times))
-                rows[:, k] = np.broadcast_to(found, (self.count, len(times))).ravel()
+                values = column.at(indices[:, None], sampling.intervals_at(column.hold, times))
+                rows[:, k] = np.broadcast_to(values, (self.count, len(times))).ravel()
         return rows
 
 
-def column_array(rows: Array | RolloutColumns, kernel: Rollout, room: int) -> Any:
-    """An array (columns, room) where a kernel computes, also from an array (rollouts, columns)."""
+def column_array(rows: Array | RolloutColumns, kernel: Rollout, padded: int) -> Any:
+    """Return an array (columns, padded) in the memory of a kernel, also from an array (rollouts, columns)."""
     if isinstance(rows, RolloutColumns):
-        return rows.to_array(kernel.arrays, kernel.dtype, room, kernel.draw)
-    spare = np.minimum(np.arange(room), len(rows) - 1)
-    return kernel.arrays.asarray(np.ascontiguousarray(rows[spare].T, dtype=kernel.dtype))
+        return rows.to_array(kernel.arrays, kernel.dtype, padded, kernel.draw)
+    repeated = rows[np.minimum(np.arange(padded), len(rows) - 1)]
+    return kernel.arrays.asarray(np.ascontiguousarray(repeated.T, dtype=kernel.dtype))

@@ -1,4 +1,4 @@
-"""Many rollouts in compiled code: the arrays that its loop reads and writes, stretch by stretch."""
+"""Many rollouts in compiled code: the arrays of its loop, which is called for one stretch of time after the other."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ STRETCH_SECONDS = 0.1
 """Seconds that a compiled stretch should take, so that progress is visible."""
 
 TYPICAL_STEP, BRIEF_STEPS = 1e-3, 1000
-"""Seconds of a step, and the steps of one vector of rollouts that are so brief that Ctrl-C can wait for them."""
+"""Seconds of a typical step, and the number of steps of a vector of rollouts for which Ctrl-C can wait."""
 
 DRAWS_AHEAD = 1 << 14
-"""The least count of random numbers of a column that are drawn together, some of them for later."""
+"""The smallest count of random numbers of a column that are drawn together, also for later intervals."""
 
 WARNING_STEPS = 300_000
-"""Chosen steps of one rollout after which a warning says what may help."""
+"""The number of adaptive steps of a rollout after which a warning suggests remedies."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ class RolloutResults:
 
 
 class Rollouts:
-    """Many rollouts on their way: the arrays that the compiled loop reads and writes; y is (rollouts, entries).
+    """Many rollouts in progress, with the arrays of the compiled loop; y is (rollouts, entries).
 
-    `padded` is their count rounded up to full vectors; `seconds_per_record` is the time that each of the last records
-    took, zero before the first one, or infinite if it may take long.
+    `padded` is their number rounded up to full vectors. `seconds_per_record` is the computing time of each of the last
+    records; before the first one it is zero, or infinite if that may take long.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Rollouts:
         self.padded = -(-self.count // width) * width
         self.shared = np.zeros(0, dtype)
         if isinstance(p, RolloutColumns) and kernel.per_rollout is not None:
-            p, others = p.some(kernel.per_rollout), p.some([not differs for differs in kernel.per_rollout])
+            p, others = p.select(kernel.per_rollout), p.select([not differs for differs in kernel.per_rollout])
             self.shared = np.array(others.columns, dtype)
         self.y, self.p = (column_array(x, kernel, self.padded) for x in (y, p))
         self._columns = p if isinstance(p, RolloutColumns) else RolloutColumns((), self.count)
@@ -134,7 +134,7 @@ class Rollouts:
         self.seconds_per_record = 0.0 if self.padded // width * steps <= BRIEF_STEPS else np.inf
 
     def advance(self, count: int, threads: int = 1) -> None:
-        """Integrate to a later record, `count` records on; Ctrl-C ends that after the steps under way."""
+        """Integrate over the next `count` records; Ctrl-C stops it after the current steps."""
         end = min(self.done + count, len(self.plan.times))
         before, records = time.perf_counter(), end - self.done
         if records * self.seconds_per_record <= STRETCH_SECONDS / 5:
@@ -144,18 +144,18 @@ class Rollouts:
         self.done, self.seconds_per_record = end, (time.perf_counter() - before) / max(records, 1)
 
     def _run_to(self, end: int, threads: int) -> None:
-        """Integrate to a record, in stretches within which no number is drawn."""
-        here, there = (int(self._records[k - 1]) for k in (self.done, end))
-        while here < there and not self.stop[0]:
-            self._draw(here)
-            stop = min(int(self._stretch_ends[np.searchsorted(self._stretch_ends, here, side="right")]), there)
-            self.kernel.run(self._fields(here, stop), self.padded, threads)
-            here = stop
+        """Integrate to a record, in stretches within which no random number changes."""
+        begin, last = (int(self._records[k - 1]) for k in (self.done, end))
+        while begin < last and not self.stop[0]:
+            self._draw(begin)
+            stop = min(int(self._stretch_ends[np.searchsorted(self._stretch_ends, begin, side="right")]), last)
+            self.kernel.run(self._fields(begin, stop), self.padded, threads)
+            begin = stop
 
-    def _draw(self, here: int) -> None:
-        """Draw the random numbers that are held from one of the `step_ends` of the plan on, where they change."""
+    def _draw(self, begin: int) -> None:
+        """Draw the random numbers that change at one of the `step_ends` of the plan."""
         sampling, count = self.plan.sampling, self._columns.count
-        now = self.plan.step_ends[here : here + 1]
+        now = self.plan.step_ends[begin : begin + 1]
         for row, column in enumerate(self._columns.columns):
             if not isinstance(column, DrawnColumn) or not column.hold:
                 continue
@@ -171,21 +171,21 @@ class Rollouts:
     def _table(self, row: int, column: DrawnColumn, interval: int) -> Any:
         """Return random numbers (intervals, rollouts) from one interval on.
 
-        Of few rollouts many intervals are drawn at once; of many rollouts one, in its place in `p`.
+        For few rollouts many intervals are drawn at once, for many rollouts one, directly in `p`.
         """
         columns, sampling = self._columns, self.plan.sampling
         end = int(sampling.intervals_before(column.hold, self.plan.step_ends[-1:])[0]) + 1
-        ahead = np.arange(interval, min(interval + max(1, DRAWS_AHEAD // columns.count), end))
+        intervals = np.arange(interval, min(interval + max(1, DRAWS_AHEAD // columns.count), end))
         table = self.p[row : row + 1, : columns.count]
-        if len(ahead) > 1:
-            table = self.arrays.empty((len(ahead), columns.count), self.kernel.dtype)
-        self.kernel.draw(table, column, columns.which, sampling.first_interval(column.hold) + ahead[:, None])
+        if len(intervals) > 1:
+            table = self.arrays.empty((len(intervals), columns.count), self.kernel.dtype)
+        self.kernel.draw(table, column, columns.indices, sampling.first_interval(column.hold) + intervals[:, None])
         return table
 
-    def _fields(self, here: int, stop: int) -> dict[str, Any]:
+    def _fields(self, begin: int, stop: int) -> dict[str, Any]:
         """Return the fields of the kernel for a stretch from one of the `step_ends` of the plan to another."""
-        plan, first = self.plan, int(np.searchsorted(self._records, here, side="right"))
-        records = self.records[first : first + stop - here] if plan.keep else self.records[1:]
+        plan, first = self.plan, int(np.searchsorted(self._records, begin, side="right"))
+        records = self.records[first : first + stop - begin] if plan.keep else self.records[1:]
         if self._between is not None and self._records[np.searchsorted(self._records, stop)] != stop:
             records = self._between
         return {
@@ -196,21 +196,21 @@ class Rollouts:
             "records": records,
             "totals": self.totals,
             "rows": self.kernel.entries if plan.keep else 0,
-            "times": np.ascontiguousarray(plan.step_ends[here + 1 : stop + 1], dtype=self.kernel.dtype),
-            "count": stop - here,
+            "times": np.ascontiguousarray(plan.step_ends[begin + 1 : stop + 1], dtype=self.kernel.dtype),
+            "count": stop - begin,
             "stride": self.padded,
-            "substeps": self.substeps[here:stop],
+            "substeps": self.substeps[begin:stop],
             "limit": MAX_STEPS_PER_RECORD,
             "options": self.options,
             "stop": self.stop,
         }
 
     def cut(self) -> None:
-        """End all rollouts where they are: keep the records that some have reached, nan for the others."""
+        """End all rollouts at their current times; records that a rollout has not reached become nan."""
         if not self.plan.keep:
             self.records[1] = self.y
             return
-        last = self.arrays.where(self.ended, self.done - 1, self.last)  # where an event has ended one, it stays
+        last = self.arrays.where(self.ended, self.done - 1, self.last)  # later records repeat the state of an event
         for record in range(int(last.min()) + 1, int(last.max()) + 1):
             self.records[record, :, : self.count][:, last < record] = np.nan
         self.done = int(last.max()) + 1
@@ -221,7 +221,7 @@ class Rollouts:
         return self._last_of(self.plan.times)
 
     def _last_of(self, ends: Array) -> Array:
-        """Return the place of the last of some times that each rollout has reached."""
+        """Return the index of the last of these times that each rollout has reached."""
         times, offset = self.arrays.asarray(ends.astype(self.y.dtype)), self.lanes["start_offset"][: self.count]
         rounding = 4 * np.finfo(times.dtype).eps * abs(offset)
         reached: Array = self.arrays.searchsorted(times, self.elapsed + rounding, side="right") - 1
@@ -308,7 +308,7 @@ class Rollouts:
     ) -> tuple[float, str]:
         """Integrate to the end, in stretches of a fraction of a second.
 
-        Return the seconds it took and why it stopped early, if it did. `part` is the share of all work that is done
+        Return the seconds it took, and the reason if it stopped early. `part` are the shares of all work that are done
         before and after.
         """
         window, begin, message, warned = 1, time.perf_counter(), "", False
@@ -319,8 +319,8 @@ class Rollouts:
                 self.advance(window, threads)
                 if self.stop[0]:
                     raise KeyboardInterrupt
-                if not warned and (many := self.many_steps):
-                    warnings.warn(many, SlowWarning, stacklevel=stacklevel)
+                if not warned and (warning := self.many_steps_warning):
+                    warnings.warn(warning, SlowWarning, stacklevel=stacklevel)
                     warned = True
                 window = max(1, int(min(16.0 * window, STRETCH_SECONDS / max(self.seconds_per_record, 1e-6))))
                 bar(part[0] + (part[1] - part[0]) * self.done / len(self.plan.times), time.perf_counter() - begin)
@@ -333,8 +333,8 @@ class Rollouts:
         return time.perf_counter() - begin, message
 
     @property
-    def many_steps(self) -> str:
-        """A warning that chosen steps are very many, and what helps; empty if they are not."""
+    def many_steps_warning(self) -> str:
+        """A warning about too many adaptive steps, with remedies; empty if there are few."""
         if self.plan.settings.fixed or self.accepted.max() <= WARNING_STEPS:
             return ""
         robot, which = self.plan.robot, int(self.accepted.argmax())
@@ -350,16 +350,16 @@ class Rollouts:
 
 
 def _stretches(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of the records among the `step_ends` of a plan, and the places where stretches end.
+    """Return the indices of the records, and of the ends of stretches, among the `step_ends` of a plan.
 
-    A stretch ends where numbers are drawn and, if records are kept, before an end that is no record.
+    A stretch ends where random numbers change and, if records are kept, before a step end that is no record.
     """
-    ends, places = plan.step_ends, np.searchsorted(plan.step_ends, plan.times)
-    over = plan.sampling.changes(ends)
+    ends, records = plan.step_ends, np.searchsorted(plan.step_ends, plan.times)
+    last = plan.sampling.changes(ends)
     if plan.keep:
-        over[:-1] |= ~np.isin(np.arange(1, len(ends)), places)
-    over[-1] = True
-    return places, np.flatnonzero(over)
+        last[:-1] |= ~np.isin(np.arange(1, len(ends)), records)
+    last[-1] = True
+    return records, np.flatnonzero(last)
 
 
 def _host_array(array: Any) -> Array:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,10 +13,12 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.former_names import add_former_names
+from armwright.lazy import cached_property
 from armwright.names import shown
 from armwright.presentation import ServedPage, present
 from armwright.robot import Robot
-from armwright.simulation.audit import Audit, audited
+from armwright.simulation.audit import Audit, audit_of
 from armwright.simulation.deviation import Deviation
 from armwright.simulation.doubts import Doubt
 from armwright.simulation.joined_runs import joined_audit, joined_fields
@@ -38,10 +39,10 @@ class Repeatable(Protocol):
     """A simulation that can be repeated."""
 
     def run(self, factor: float) -> Run:
-        """The same run by a tolerance or a step so many times as fine."""
+        """Return the run with a tolerance or step smaller by a factor."""
 
     def neighbour_distance(self, run: Run) -> Array:
-        """Return the distance of a run that begins next to this one, at its records."""
+        """Return the distance of the neighbour of a run, at its records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Run:
     stop_torque        the part of `drag` from stops (k, n); `stops` has depth, force and first time of the hits
     work, losses       the work of the drives and the losses of all friction since the start (k,)
     memory             states of the law, such as an integral (k, m)
-    reference, exact   the motion q, qd, qdd that the law tracks, and whether it should track it without error
+    reference, exact   the motion q, qd, qdd that the law tracks; True if it should track it without error
     impulse            external forces, except weight, and moments about the centre of mass of a free robot, integrated
                        since the start (k, 6)
     settings           how the run was computed
@@ -60,7 +61,8 @@ class Run:
     phases             the runs that `simulate_phases` joined, each with its robot; `robot` is that of the first
     noticed            doubts that arose during the simulation
 
-    `neighbour_distances` (k,) are those of a run that began next to this one; if None, `neighbour` computes them.
+    `neighbour_distances` (k,) are those of a run with a slightly different start; if None, `neighbour` computes them.
+    `repeatable` repeats the simulation; it is None for runs from files and other processes.
     """
 
     robot: Robot
@@ -87,17 +89,17 @@ class Run:
     stop_torque: Array = field(default_factory=lambda: np.zeros((0, 0)))
     stops: StopHits | None = None
     noticed: tuple[Doubt, ...] = ()
-    again: Repeatable | None = field(default=None, repr=False)
+    repeatable: Repeatable | None = field(default=None, repr=False)
     phases: tuple[Run, ...] = field(default=(), repr=False)
 
     @classmethod
     def joined(cls, runs: Sequence[Run]) -> Run:
-        """Runs one after the other, each of which begins right after the one before, as one."""
+        """Return runs one after the other as one run."""
         return runs[0] if len(runs) == 1 else cls(**joined_fields(runs))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields for another process: all results, without the simulation that repeats them."""
-        return {**vars(self), "neighbour": self.neighbour, "again": None}
+        return {**vars(self), "neighbour": self.neighbour, "repeatable": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -110,24 +112,24 @@ class Run:
         return f"<run of {shown(self.robot.name)}, {span}{ended}, {len(self.t)} records, {self.statistics}{beyond}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: peaks and what they are of the limits, the robot where the motion ends, and the torques."""
+        """Return HTML for notebooks: peaks against the limits, the robot at the end of the motion, and the torques."""
         return str(present("run_cell", self))
 
     @property
     def driven(self) -> list[int]:
-        """The places of the joints that a table of torques shows: not those of a free base on which nothing acts."""
+        """The indices of the joints in a table of torques: all but those of a free base without torques."""
         acting = np.abs(self.tau).max(axis=0, initial=0.0) > 0
         return [i for i, joint in enumerate(self.robot.joints) if joint.kind != "free" or acting[i]]
 
     def plot(self, what: Sequence[str] | str = ("q", "qd", "tau", "energy"), joints: Any = None) -> Any:
-        """A figure of matplotlib: a chart for each quantity, of all joints or of some.
+        """Return a figure of matplotlib with a chart for each quantity, of all joints or some.
 
-        Quantities are q, qd, qdd, tau, power, stop_torque (of a run with stops) and energy.
+        Quantities are q, qd, qdd, tau, power, stop_torque (with stops) and energy.
         """
         return present("plot_run", self, what, joints)
 
     def plot_torque_speed(self, joints: Any = None) -> Any:
-        """A figure of matplotlib: the torque of every joint over its speed, within its limits."""
+        """Return a figure of matplotlib: the torque of every joint over its speed, with its limits."""
         return present("plot_torque_speed", self, joints)
 
     @property
@@ -142,10 +144,7 @@ class Run:
 
     @cached_property
     def places(self) -> Array:
-        """The position of every freedom (k, n): its entry of q.
-
-        Of a joint with a quaternion these are its position, and the rotation vector from zero.
-        """
+        """The position of every freedom (k, n): its entry of q, or of the rotation vector of a quaternion."""
         robot = self.robot
         if not robot.balls:
             return self.q
@@ -160,45 +159,43 @@ class Run:
     @cached_property
     def audit(self) -> Audit:
         """The audit of the run: balances of energy, power and momentum, condition of M, a neighbour, limits."""
-        return joined_audit(self.phases) if self.phases else audited(self)
+        return joined_audit(self.phases) if self.phases else audit_of(self)
 
     @property
     def holding(self) -> str:
         """A phrase with the masses of the payloads; empty without one."""
         masses = [run.robot.payload.mass if run.robot.payload else 0.0 for run in self.phases or (self,)]
-        told = [f"{mass:g}" for mass, before in zip(masses, [None, *masses], strict=False) if mass != before]
-        return f"holding {', then '.join(told)} kg" if any(masses) else ""
+        changes = [f"{mass:g}" for mass, before in zip(masses, [None, *masses], strict=False) if mass != before]
+        return f"holding {', then '.join(changes)} kg" if any(masses) else ""
 
     @cached_property
     def neighbour(self) -> Array | None:
-        """The distance (rad or m) of a run that began next to this one, at every record; None if there is none.
+        """The distance (rad or m) of a run with a slightly different start, at every record; None if unknown.
 
-        Beside a compiled run it goes along; else it is sent when it is asked for, which takes as long as the run.
+        Compiled runs compute both at once; for others the first access takes as long as the run.
         """
-        return (
-            self.neighbour_distances
-            if self.neighbour_distances is not None or self.again is None
-            else self.again.neighbour_distance(self)
-        )
+        if self.neighbour_distances is not None or self.repeatable is None:
+            return self.neighbour_distances
+        return self.repeatable.neighbour_distance(self)
 
     @cached_property
     def utilisation(self) -> Utilisation:
-        """Is each motor strong and fast enough? Peak torques and speeds beside the limits of the joints."""
+        """The peak torques and speeds of the joints against their limits."""
         return utilisation(self)
 
     def verify(self, factor: float = 100.0) -> Deviation:
-        """The largest difference to the same run with a tolerance (or step) smaller by `factor`, and when it grows."""
-        if self.again is None:
+        """Return the difference to the same run with a tolerance (or step) smaller by `factor`."""
+        if self.repeatable is None:
             raise InputError(
                 "this run was loaded from a file, came from another process or stopped early: it cannot be repeated; "
                 "simulate it again"
             )
         if not isinstance(factor, Real) or not 1 < factor < math.inf:
             raise InputError(f"factor = {factor!r}: expected a number above 1")
-        return Deviation.between(self, self.again.run(factor), factor)
+        return Deviation.between(self, self.repeatable.run(factor), factor)
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
-        """One self-contained page: the robot moving with its curves, what it asks of each joint, the audit."""
+        """Write a self-contained page with the moving robot, curves, utilisation and audit; return its path."""
         written: Path = present("write_run_page", self, path, title)
         return written
 
@@ -214,9 +211,9 @@ class Run:
         """Write the motion as a film for slides, GIF or MP4 (by ffmpeg); return its path.
 
         size                pixels
-        rate                pictures a second
-        speed               seconds of the motion that go by in a second of the film
-        azimuth, elevation  degrees of the view: around z, and above the floor
+        rate                pictures per second
+        speed               seconds of the motion per second of the film
+        azimuth, elevation  direction of the view, degrees: around z, and above the floor
         """
         written: Path = present("film_run", self, path, size, rate, speed, (azimuth, elevation))
         return written
@@ -224,12 +221,12 @@ class Run:
     def view(
         self, *others: Run, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None
     ) -> ServedPage:
-        """Play it on a page, others beside it as ghosts (needs viser); returns at once. As `Robot.view`."""
+        """Play the run on a page, with others as ghosts (needs viser), as `Robot.view`; return at once."""
         page: ServedPage = present("view", self, *others, host=host, port=port, browser=browser)
         return page
 
     def columns(self) -> dict[str, Array]:
-        """Return everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
+        """Return all columns (times,) by name: t, q1, ..., qd1, ..., kinetic, ..."""
         return run_columns(self)
 
     def to_parquet(self, path: str | Path) -> Path:
@@ -242,17 +239,21 @@ class Run:
         return read_parquet(path, packages, lambda parts: cls.joined([cls(**part) for part in parts]))
 
     def to_pandas(self) -> Any:
-        """A DataFrame with one row per time (needs pandas)."""
+        """Return a DataFrame with one row per time (needs pandas)."""
         return optional_package("pandas").DataFrame(self.columns())
 
     def to_xarray(self) -> Any:
-        """A Dataset with the dimensions time and joint (needs xarray)."""
+        """Return a Dataset with the dimensions time and joint (needs xarray)."""
         xarray = optional_package("xarray")
         by_joint = {name: (("time", "joint"), getattr(self, name)) for name in ("q", "qd", "qdd", "tau", "power")}
         if self.robot.nq != self.robot.n:
             by_joint["q"] = (("time", "entry"), self.q)
         if self.stop_torque.size:
             by_joint["stop_torque"] = (("time", "joint"), self.stop_torque)
-        alone = {name: ("time", getattr(self, name)) for name in TIME_FIELDS}
+        by_time = {name: ("time", getattr(self, name)) for name in TIME_FIELDS}
         names = [joint.name for joint in self.robot.joints]
-        return xarray.Dataset({**by_joint, **alone}, coords={"time": self.t, "joint": names}, attrs=dict(self.settings))
+        coordinates = {"time": self.t, "joint": names}
+        return xarray.Dataset({**by_joint, **by_time}, coords=coordinates, attrs=dict(self.settings))
+
+
+add_former_names(Run, again="repeatable")

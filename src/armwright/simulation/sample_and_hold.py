@@ -1,4 +1,4 @@
-"""Sampling instants: random numbers are drawn every `hold` seconds from the start of a rollout, and held in between."""
+"""Sample and hold: random numbers are drawn every `hold` seconds from the start of a rollout."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from armwright.errors import InputError
 MAX_SAMPLES = 5_000_000
 
 SAMPLING_TOLERANCE = 1e-6
-"""The share of an interval that counts as rounding: a time so near to its end is at its end."""
+"""The part of an interval that counts as rounding: a time within it of the end is at the end."""
 
 
 @dataclass(frozen=True)
 class SamplingInstants:
-    """Numbered intervals between instants, of rollouts from `begin` to `end` that start by `offsets` later (rollouts,).
+    """Numbered intervals between sampling instants of rollouts from `begin` to `end`, shifted by `offsets` (rollouts,).
 
-    Offsets of one number are for all rollouts. There may be several lengths of intervals, `holds`.
+    Offsets (1,) are for all rollouts. `holds` are the lengths of intervals.
     """
 
     begin: float
@@ -41,16 +41,16 @@ class SamplingInstants:
         return SAMPLING_TOLERANCE + 4 * float(np.finfo(float).eps) * furthest / hold
 
     def intervals_before(self, hold: float, t: Array) -> NDArray[np.int64]:
-        """Return the number of intervals that are over at times, which do not have the offsets."""
+        """Return the number of intervals that have ended at times without offsets."""
         return np.floor((t - self.begin) / hold + self._tolerance(hold)).astype(np.int64)
 
     def intervals_at(self, hold: float, t: Array) -> NDArray[np.int64]:
         """Return the numbers of the intervals at times (offsets, times).
 
-        A run that continues another one has the same numbers if it begins at a multiple of `hold`.
+        A run that continues another one has the same intervals if it begins at a multiple of `hold`.
         """
-        found: NDArray[np.int64] = self.first_interval(hold)[:, None] + self.intervals_before(hold, t)
-        return found
+        intervals: NDArray[np.int64] = self.first_interval(hold)[:, None] + self.intervals_before(hold, t)
+        return intervals
 
     def first_interval(self, hold: float) -> NDArray[np.int64]:
         """Return the number of the first interval of each rollout (offsets,)."""
@@ -68,8 +68,8 @@ class SamplingInstants:
         return ends
 
     def changes(self, ends: Array) -> NDArray[np.bool_]:
-        """Return True for each of some times at which a number is drawn."""
-        found = np.zeros(len(ends), bool)
+        """Return a mask of the times at which a number is drawn."""
+        mask = np.zeros(len(ends), bool)
         for hold in self.holds:
-            found[1:] |= np.diff(self.intervals_before(hold, ends)) > 0
-        return found
+            mask[1:] |= np.diff(self.intervals_before(hold, ends)) > 0
+        return mask

@@ -75,7 +75,7 @@ def simulate(
     every       seconds between records
     events      of `armwright.events`, compiled with the motion, or `armwright.integrate.Event`s, Python functions of
                 (t, y), y = (q, qd, ...), which are slower: a terminal event ends the run
-    progress    whether to show a progress bar; by default for long runs in a terminal or notebook
+    progress    True to show a progress bar; by default for long runs in a terminal or notebook
     max_step    the longest step that error control may choose
     smooth      speed scale of the robot's dry friction, coulomb tanh(qd / smooth): sticking joints creep more slowly.
                 Zero for friction that jumps at rest, which few integrators can handle
@@ -107,10 +107,10 @@ def simulate(
         )
     if compiled and len(terminal) == len(robot_events):
         run = _compiled_run(replace(planned, events=with_start_tolerance(terminal, q)), y0, progress)
-        return replace(run, again=RepeatableSimulation(planned, run.q[0], run.qd[0], given_events))
+        return replace(run, repeatable=RepeatableSimulation(planned, run.q[0], run.qd[0], given_events))
     if compiled:
         uncompiled = next(event for event in robot_events if event not in terminal)
-        cause = f"{uncompiled.name!r} is only noted"
+        cause = f"{uncompiled.name!r} is not terminal"
         if not isinstance(uncompiled, RobotEvent):
             cause = f"{uncompiled.title!r} is a Python function"
         warnings.warn(
@@ -124,7 +124,7 @@ def simulate(
         for x in robot_events
     ]
     run = integrate_in_python(planned, y0, in_python)
-    return replace(run, again=RepeatableSimulation(planned, run.q[0], run.qd[0], given_events))
+    return replace(run, repeatable=RepeatableSimulation(planned, run.q[0], run.qd[0], given_events))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def perturbed(plan: Plan, values: Array) -> Array:
 
 
 def largest_difference(q: Array, other: Array) -> Array:
-    """Return the largest difference of two sets of positions (k, n) at each time, infinite where `other` has none."""
+    """Return the largest difference of positions (k, n) at each time, infinite where `other` ends earlier."""
     gaps = np.full(len(q), np.inf)
     count = min(len(q), len(other))
     gaps[:count] = np.max(np.abs(q[:count] - other[:count]), axis=1)
@@ -182,7 +182,7 @@ def largest_difference(q: Array, other: Array) -> Array:
 
 
 def _compiled_run(plan: Plan, y0: Array, progress: bool | None) -> Run:
-    """Return the run by the compiled loop; a second rollout is its neighbour."""
+    """Return the run of the compiled loop, with its neighbour as a second rollout."""
     chosen, robot, layout = plan.settings, plan.robot, plan.layout
     kernel = rollout_of(plan.record(), chosen.integrator, chosen.fixed)
     parts = layout.split(y0)

@@ -1,4 +1,4 @@
-"""The states in which motions begin: states, those of a reference motion, or neutral and at rest."""
+"""Start states of motions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from armwright.simulation.plan import Plan, reference_states
 
 
 def start_state(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool = False) -> tuple[Array, Array]:
-    """Return checked positions (nq,) and velocities (n,) of the start; of `many` rollouts also (rollouts, ...).
+    """Return checked start positions (nq,) and velocities (n,); with `many` also (rollouts, ...).
 
-    By default they are those of the reference motion of the law, else neutral and at rest.
+    The default is the start of the law's reference motion, or else the neutral position at rest.
     """
     robot = plan.robot
     begin = (robot.neutral, np.zeros(robot.n)) if plan.law.reference is None else _reference_start(plan)

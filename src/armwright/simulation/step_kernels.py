@@ -1,4 +1,4 @@
-"""Compiled code of steps under torques that are held constant, kept in the one cache of the process."""
+"""Compiled code of steps under constant torques, cached by step record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from armwright.simulation.step_programs import step_derivatives_program, step_gr
 
 
 class StepRecord(NamedTuple):
-    """Everything that decides which code a step has; `vary` names the runtime parameters of the robot."""
+    """Everything that determines the code of a step; `vary` names the runtime parameters of the robot."""
 
     robot: Description
     integrator: str
@@ -36,10 +36,10 @@ def step_kernel(record: StepRecord) -> Kernel:
 @compiled_once
 def step_jacobian_kernel(record: StepRecord) -> Kernel:
     """Return the Jacobian of the state after a step by the state before it and the torques."""
-    made = backend(record.target)
-    looped = made.device is not None and record.robot.n >= made.solve_loop_size
+    target = backend(record.target)
+    looped = target.device is not None and record.robot.n >= target.solve_loop_size
     program = step_derivatives_program(record.robot, _program(*record[:3]), record.vary, looped)
-    return made.kernel(program, record.dtype)
+    return target.kernel(program, record.dtype)
 
 
 @compiled_once

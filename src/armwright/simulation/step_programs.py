@@ -1,4 +1,4 @@
-"""Programs of steps under torques that are held constant: the final state, its gradient, its Jacobian."""
+"""Programs of steps under constant torques: the final state, its gradient, its Jacobian."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from armwright.trace.tracing import TraceRequest
 
 
 def step_program(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> Program:
-    """Return the program of the final state: q, qd, tau, runtime parameters, (length, number of steps)."""
+    """Return the program of the final state, by q, qd, tau, runtime parameters and (length, number) of the steps."""
     program = cheapest(TraceRequest("forward_dynamics", robot, (), vary)).program
     (_, q), (_, qd), *_ = program.arguments
     unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)
-    lengths = unit_length_replacements(q, unit_vectors)
-    unit = [lengths.get(x, x) for x in q]
-    moving = position_rates(robot.mechanism(), q, unit, qd)
-    rates = expand_sines(replace(program, outputs=(*moving, *substituted(program.outputs, lengths))))
+    normalised = unit_length_replacements(q, unit_vectors)
+    velocities = position_rates(robot.mechanism(), q, [normalised.get(x, x) for x in q], qd)
+    rates = expand_sines(replace(program, outputs=(*velocities, *substituted(program.outputs, normalised))))
     plan = tuple(qd[0].graph.input(f"plan{k}") for k in range(2))
     s = method.stages
     return replace(
@@ -35,12 +34,15 @@ def step_program(robot: Description, method: Steps, vary: tuple[str, ...] = ()) 
 
 
 def step_gradient_program(program: Program) -> Program:
-    """The gradient by q, qd, tau and open parameters of what has one by where `step_program` leads: before the plan."""
+    """Return the program of the gradient of a cost by q, qd, tau and runtime parameters.
+
+    Its arguments are those of `step_program`, with the gradient by the final state before (length, number) of steps.
+    """
     method = _integration(program)
     rates = method.rates_of(program)
-    back = pullback(rates)
+    gradient = pullback(rates)
     integration = FinalStateGradient(method.a, method.b, method.unit_vectors, rates)
-    return replace(back, arguments=(*back.arguments, program.arguments[-1]), integration=integration)
+    return replace(gradient, arguments=(*gradient.arguments, program.arguments[-1]), integration=integration)
 
 
 def _integration(program: Program) -> Integration:
@@ -51,9 +53,9 @@ def _integration(program: Program) -> Integration:
 def step_derivatives_program(
     robot: Description, program: Program, vary: tuple[str, ...] = (), looped: bool = False
 ) -> Program:
-    """Return the derivatives (2 n, 3 n) of the end of `step_program` by q, qd and tau, for a robot without quaternions.
+    """Return the program of the Jacobian (2 n, 3 n) of the final state by q, qd and tau, without quaternions.
 
-    If `looped`, the program leaves the equations of the accelerations to the caller.
+    If `looped`, the caller solves the linear equations of the accelerations.
     """
     method = _integration(program)
     slopes = expand_sines(cheapest(TraceRequest("forward_dynamics_derivatives", robot, (), vary, looped)).program)

@@ -1,4 +1,4 @@
-"""Is a motor strong enough? The peaks of a motion beside what each joint can do."""
+"""Peak torques and speeds of a motion against the limits of the joints."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from armwright.simulation.run import Run
 
 UTILISATION_TOLERANCE = 1e-9
-"""Relative: a motion planned to reach a limit exactly does not exceed it."""
-
+"""The relative rounding of a limit, so that a motion planned to reach it does not exceed it."""
 
 UTILISATION_HEADINGS = ("joint", "peak torque", "at", "of limit", "peak speed", "at", "of limit")
 
 
 @dataclass(frozen=True)
 class Use:
-    """The largest torque and speed of one joint, when, and its limits: None where the robot has none.
+    """The largest torque and speed of one joint, their times, and its limits, None if the robot has none.
 
-    Of many rollouts they are those of all, had by `torque_rollout` and `speed_rollout`. A limit of zero is one: such a
-    joint has no motor.
+    Of many rollouts they are the largest of all, of `torque_rollout` and `speed_rollout`. A joint with a limit of zero
+    has no motor.
     """
 
     joint: str
@@ -45,12 +44,12 @@ class Use:
 
     @property
     def torque(self) -> float | None:
-        """The part of its torque that is used: above 1, the motor is too weak."""
+        """The peak torque over its limit: above 1, the motor is too weak."""
         return _part(self.peak_torque, self.max_torque)
 
     @property
     def speed(self) -> float | None:
-        """The part of its speed that is used."""
+        """The peak speed over its limit."""
         return _part(self.peak_speed, self.max_velocity)
 
     @property
@@ -63,7 +62,7 @@ class Use:
 
     @property
     def of_torque(self) -> str:
-        """Such as '24% of 150 N m', or '-' for a joint without a limit."""
+        """The utilisation as text, such as '24% of 150 N m', or '-' without a limit."""
         return _of_limit(self.torque, self.max_torque, self.units[0])
 
     @property
@@ -77,32 +76,32 @@ class Use:
 
     @property
     def weakness(self) -> str:
-        """That the motor is too weak, in a sentence; nothing if it is not."""
+        """A sentence if the motor is too weak; otherwise empty."""
         unit, when = self.units[0], _when(self.peak_torque_at, self.torque_rollout)
         need = f"{shown(self.joint)} needs {self.peak_torque:.4g} {unit} {when}"
         return f"{need}, more than the {self.max_torque:.4g} {unit} it has" if self.too_weak else ""
 
     @property
     def slowness(self) -> str:
-        """That the motor is too slow, in a sentence; nothing if it is not."""
+        """A sentence if the motor is too slow; otherwise empty."""
         unit, when = self.units[1], _when(self.peak_speed_at, self.speed_rollout)
         speed = f"{shown(self.joint)} moves at {self.peak_speed:.4g} {unit} {when}"
         return f"{speed}, faster than the {self.max_velocity:.4g} {unit} it can" if self.too_slow else ""
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The row of a table: name, peak torque, when, its part of the limit, and the same of speed."""
+        """The row of a table: name; peak torque, its time, its part of the limit; the same for speed."""
         torque, speed = self.units
-        strong = (f"{tidy(self.peak_torque, '.4g')} {torque}", f"{self.peak_torque_at:.4g} s", self.of_torque)
-        fast = (f"{tidy(self.peak_speed, '.4g')} {speed}", f"{self.peak_speed_at:.4g} s", self.of_speed)
-        return (self.joint, *strong, *fast)
+        torques = (f"{tidy(self.peak_torque, '.4g')} {torque}", f"{self.peak_torque_at:.4g} s", self.of_torque)
+        speeds = (f"{tidy(self.peak_speed, '.4g')} {speed}", f"{self.peak_speed_at:.4g} s", self.of_speed)
+        return (self.joint, *torques, *speeds)
 
     def __str__(self) -> str:
         torque, speed = self.units
-        strong, fast = _when(self.peak_torque_at, self.torque_rollout), _when(self.peak_speed_at, self.speed_rollout)
+        times = _when(self.peak_torque_at, self.torque_rollout), _when(self.peak_speed_at, self.speed_rollout)
         return (
-            f"{shown(self.joint)}: torque {tidy(self.peak_torque, '.4g')} {torque} {strong} ({self.of_torque}), "
-            f"speed {tidy(self.peak_speed, '.4g')} {speed} {fast} ({self.of_speed})"
+            f"{shown(self.joint)}: torque {tidy(self.peak_torque, '.4g')} {torque} {times[0]} ({self.of_torque}), "
+            f"speed {tidy(self.peak_speed, '.4g')} {speed} {times[1]} ({self.of_speed})"
         )
 
 
@@ -114,12 +113,12 @@ class Utilisation:
 
     @property
     def torque(self) -> Array:
-        """The part of each joint's torque that is used, nan where it has no limit."""
+        """The peak torque of each joint over its limit, nan without a limit."""
         return np.array([np.nan if use.torque is None else use.torque for use in self.joints])
 
     @property
     def speed(self) -> Array:
-        """The part of each joint's speed that is used, nan where it has no limit."""
+        """The peak speed of each joint over its limit, nan without a limit."""
         return np.array([np.nan if use.speed is None else use.speed for use in self.joints])
 
     @property
@@ -134,7 +133,7 @@ class Utilisation:
 
     @property
     def doubts(self) -> list[str]:
-        """A sentence for each limit that is exceeded; none, if every motor is strong and fast enough."""
+        """A sentence for each limit that is exceeded."""
         return [doubt for use in self.joints for doubt in (use.weakness, use.slowness) if doubt]
 
     def __str__(self) -> str:
@@ -143,42 +142,42 @@ class Utilisation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """For notebooks: a row for each joint, with what is beyond a limit marked."""
+        """Return a table for notebooks, with a row for each joint and marks beyond limits."""
         return self.html()
 
     def html(self, places: Sequence[int] | None = None) -> str:
-        """A table of all joints, or of those at some places."""
+        """Return an HTML table of all joints, or of those with these indices."""
         uses = self.joints if places is None else [self.joints[i] for i in places]
         beyond = [(i, k) for i, use in enumerate(uses) for k, wrong in ((3, use.too_weak), (6, use.too_slow)) if wrong]
         return table(UTILISATION_HEADINGS, [use.cells for use in uses], beyond)
 
 
 def utilisation(run: Run) -> Utilisation:
-    """The peaks of a run beside the limits of its robot."""
-    return _used(run.robot, run.t, run.tau, run.qd, None)
+    """Return the peaks of a run against the limits of its robot."""
+    return _utilisation(run.robot, run.t, run.tau, run.qd, None)
 
 
 def batch_utilisation(batch: BatchRun) -> Utilisation:
-    """The peaks of all rollouts, each as far as it came."""
+    """Return the peaks of all rollouts, each until it ended."""
     t = np.broadcast_to(batch.t, batch.qd.shape[:2])
-    there = t <= batch.reached[:, None]
-    return _used(batch.robot, t[there], batch.tau[there], batch.qd[there], np.nonzero(there)[0])
+    valid = t <= batch.reached[:, None]
+    return _utilisation(batch.robot, t[valid], batch.tau[valid], batch.qd[valid], np.nonzero(valid)[0])
 
 
-def _used(robot: Robot, t: Array, tau: Array, qd: Array, rollouts: Array | None) -> Utilisation:
+def _utilisation(robot: Robot, t: Array, tau: Array, qd: Array, rollouts: Array | None) -> Utilisation:
     """Return the utilisation of records (k,), with their rollouts if there are several."""
-    found = zip(robot.joints, _peaks(t, tau, rollouts), _peaks(t, qd, rollouts), strict=True)
+    peaks = zip(robot.joints, _peaks(t, tau, rollouts), _peaks(t, qd, rollouts), strict=True)
     rounding = UTILISATION_TOLERANCE * float(np.max(np.abs(tau), initial=0.0))
     uses = []
-    for joint, (torque, strong, first), (speed, fast, second) in found:
+    for joint, (torque, torque_at, first), (speed, speed_at, second) in peaks:
         needed = 0.0 if joint.max_torque == 0 and torque <= rounding else torque
-        peaks = (needed, joint.max_torque, speed, joint.max_velocity)
-        uses.append(Use(joint.name, joint.prismatic, *peaks, strong, fast, first, second))
+        limits = (needed, joint.max_torque, speed, joint.max_velocity)
+        uses.append(Use(joint.name, joint.prismatic, *limits, torque_at, speed_at, first, second))
     return Utilisation(tuple(uses))
 
 
 def _peaks(t: Array, values: Array, rollouts: Array | None) -> list[tuple[float, float, int | None]]:
-    """The largest of values (k, n) of either sign, when it is first had and by whom; of no record zero, at no time."""
+    """Return the largest absolute values (k, n), their first times and rollouts; zero at nan without records."""
     if not len(t):
         return [(0.0, np.nan, None)] * values.shape[1]
     sizes = np.abs(values)
@@ -203,7 +202,7 @@ def _exceeds_limit(part: float | None) -> bool:
 
 
 def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
-    """The part and the limit; just above 1 the part has the digits to show it."""
+    """Return part and limit as text, with more digits for a part just above 1."""
     if part is None:
         return "-"
     if not limit:

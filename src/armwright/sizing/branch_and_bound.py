@@ -18,13 +18,13 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.lazy import cached_property
 from armwright.progress import progress_callback
 from armwright.sizing.criteria import CRITERIA, DriveNumbers, JointDemand, Requirements, within_limits
 from armwright.sizing.loads import JointLoad

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from armwright.actuators.actuator import Actuator, Drive, Hydraulic
 from armwright.actuators.assignment import fitted
 from armwright.algebra import Array
 from armwright.former_names import add_former_names
+from armwright.lazy import cached_property
 from armwright.names import shown
 from armwright.notebook import box, lines, table
 from armwright.pages.report.plot import Plot, figures, write

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from armwright.actuators.assignment import mounts
 from armwright.actuators.catalogue import part_of_row, table_of
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError, name_hint
+from armwright.lazy import cached_property
 from armwright.model.table_reader import Reader
 from armwright.robot import Robot
 from armwright.sizing import Actuator, Catalogue, catalogue, fitted

@@ -23,13 +23,13 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from armwright.errors import InputError, listed
 from armwright.files import LINK_REFUSED, Directory, directory
+from armwright.lazy import cached_property
 from armwright.sweep import chunk_schema, manifest
 from armwright.sweep.chunk import Chunk
 from armwright.sweep.manifest import Manifest

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from typing import Any
 
+from armwright.lazy import cached_property
 from armwright.model import toml
 from armwright.robot import Robot
 from armwright.sweep.design import MAX_ROWS

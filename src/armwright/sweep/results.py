@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from armwright.algebra import Array
 from armwright.errors import InputError, listed, unknown
 from armwright.former_names import add_former_names
+from armwright.lazy import cached_property
 from armwright.robot import Robot
 from armwright.sweep.actuator_choices import ActuatorChoices, actuator_choices_of
 from armwright.sweep.chunk import pyarrow_modules

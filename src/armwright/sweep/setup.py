@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.files import contents
+from armwright.lazy import cached_property
 from armwright.robot import Robot
 from armwright.scenario import Scenario
 from armwright.simulation import simulate_batch

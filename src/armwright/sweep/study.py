@@ -38,7 +38,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,6 +46,7 @@ import numpy as np
 from armwright.errors import ModelError
 from armwright.files import contents, missing
 from armwright.former_names import add_former_names
+from armwright.lazy import cached_property
 from armwright.model.table_reader import Reader
 from armwright.model.toml_lines import MAX_TOML_BYTES, line_numbers, parse_toml
 from armwright.robot import Robot

@@ -11,13 +11,13 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError, listed
 from armwright.function import compile as compile_
+from armwright.lazy import cached_property
 from armwright.simulation import BatchRun
 from armwright.simulation.measures import MEASURES as SIMULATION_MEASURES
 from armwright.simulation.measures import Measure

@@ -11,7 +11,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array, Scalar
 from armwright.arrays import check_memory, stacked
 from armwright.errors import InputError
+from armwright.lazy import cached_property
 from armwright.presentation import present
 from armwright.trajectory.argument_checks import FLOAT64, is_numeric, number, numbers, positive, seconds, short
 

@@ -6,13 +6,13 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar
 from armwright.errors import InputError
+from armwright.lazy import cached_property
 from armwright.trajectory.argument_checks import (
     FLOAT64,
     end_positions,
