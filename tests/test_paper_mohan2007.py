@@ -21,18 +21,18 @@ from armwright.formulations.parts.spatial import Pair
 from armwright.study import crossing, papers
 from armwright.study.operation_counts import count_without_bias
 from armwright.study.papers import mohan2007, mohan2007_claim
-from armwright.study.papers.mohan2007_claim import BY_CHANCE, exact_departure, growth, pendulum_rate
+from armwright.study.papers.mohan2007_claim import ROUNDING_SCATTER, exact_departure, growth, pendulum_rate
 from armwright.study.papers.mohan2007_runs import (
     ABSOLUTE,
     FORMULATION,
     JOINTS,
     PERIOD,
     RELATIVE,
+    advantage_text,
     arm,
+    desired_motion,
     forced,
-    gained,
     rate,
-    wanted,
 )
 from armwright.study.papers.mohan2007_steps import step_counts
 from armwright.study.papers.mohan2007_tables import departures, tabulated
@@ -87,14 +87,14 @@ def test_forming_and_factoring_the_matrix_departs_at_the_same_time(forming: str)
 
 def test_what_rounding_decides_is_printed_the_same_on_every_cpu() -> None:
     """Gains of the recursion measured with and without AVX-512; one that counts is printed as it is."""
-    assert gained([-0.006, 0.0]) == gained([-0.001, 0.001]) == "within 0.05 s of each other"
-    assert gained([0.3, 0.61]) == "by 0.30 to 0.61 s" and gained([-0.2, 0.01]) == "by -0.20 to 0.01 s"
+    assert advantage_text([-0.006, 0.0]) == advantage_text([-0.001, 0.001]) == "within 0.05 s of each other"
+    assert advantage_text([0.3, 0.61]) == "by 0.30 to 0.61 s" and advantage_text([-0.2, 0.01]) == "by -0.20 to 0.01 s"
 
 
 def test_single_precision_departs_sooner_and_the_recursion_does_not_help() -> None:
     """Errors of rounding are chance: ten times as large, they leave sooner by as much as the growth rate says."""
     by_chance = np.log(10) / growth().at(5.5)
-    assert by_chance == pytest.approx(BY_CHANCE, rel=0.1)
+    assert by_chance == pytest.approx(ROUNDING_SCATTER, rel=0.1)
     recursive, other = (forced(rate(f, "float32"), 1e-6, 1e-6, PERIOD).leaves() for f in ("denoc", "denoc_cholesky"))
     assert recursive == pytest.approx(other, abs=by_chance)
     assert recursive < forced(rate("denoc"), 1e-6, 1e-6, PERIOD).leaves() - by_chance
@@ -131,13 +131,13 @@ def test_the_growth_rate_predicts_how_departure_moves_with_the_tolerance() -> No
 
 
 def test_the_mass_matrix_is_never_near_singular() -> None:
-    matrices = arm().mass_matrix(wanted(np.linspace(0, PERIOD, 101))[0])
+    matrices = arm().mass_matrix(desired_motion(np.linspace(0, PERIOD, 101))[0])
     assert np.linalg.cond(matrices).max() < 1.2e4
 
 
 def test_without_the_gamma_that_print_lost_the_accelerations_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equation (27) as printed."""
-    mechanism, (q, qd, _) = arm().mechanism(), wanted(2.5)
+    mechanism, (q, qd, _) = arm().mechanism(), desired_motion(2.5)
     right = denoc.inverse_dynamics(mechanism, q, qd, [0] * JOINTS, mechanism.wrenches())
 
     def wrench(outer: Pair, joint, link, m, _load):
@@ -244,12 +244,12 @@ def test_times_cross_between_measured_sizes() -> None:
 
 def test_a_few_joints_are_timed_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
-        ("INTERPRETED", (2, 3)),
+        ("NUMPY_SIZES", (2, 3)),
         ("LONG_CHAINS", (25,)),
-        ("LOOPS", {"inverse_dynamics": "cartesian_tensor"}),
+        ("CHAIN_LOOPS", {"inverse_dynamics": "cartesian_tensor"}),
     ):
         monkeypatch.setattr(crossing, name, value)
-    monkeypatch.setattr(crossing, "MEASURED", {"forward_dynamics": (("denoc", "composite_body"), (2, 3))})
+    monkeypatch.setattr(crossing, "TIMED_FORMULATIONS", {"forward_dynamics": (("denoc", "composite_body"), (2, 3))})
     timings = list(crossing.measured())
     assert {t.kind for t in timings} == {"straight code", "loop", "NumPy"}
     assert all(seconds > 0 for t in timings for seconds in t.seconds)

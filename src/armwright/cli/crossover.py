@@ -15,7 +15,7 @@ from armwright.study import crossing
 
 
 def run_crossing(
-    joints: Annotated[int, typer.Option(help="The longest chain to count.")] = crossing.MOST_JOINTS,
+    joints: Annotated[int, typer.Option(help="The longest chain to count.")] = crossing.MAX_CROSSING_JOINTS,
     measure: Annotated[bool, typer.Option(help="Time the formulations besides counting them.")] = True,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("crossing.html"),
     json: JSON_OPTION = False,
@@ -24,10 +24,10 @@ def run_crossing(
 
     Example: armwright crossing
     """
-    if not crossing.LEAST_JOINTS <= joints <= crossing.MOST_JOINTS:
-        raise InputError(f"{joints} joints: expected {crossing.LEAST_JOINTS} to {crossing.MOST_JOINTS}")
+    if not crossing.MIN_CROSSING_JOINTS <= joints <= crossing.MAX_CROSSING_JOINTS:
+        raise InputError(f"{joints} joints: expected {crossing.MIN_CROSSING_JOINTS} to {crossing.MAX_CROSSING_JOINTS}")
     with show_progress("counting and measuring"):
-        race = crossing.race(joints, min(joints, crossing.MOST_CUSTOMISED), measure)
+        race = crossing.race(joints, min(joints, crossing.MAX_CUSTOMISED_JOINTS), measure)
     formulas = crossing.formula_rows(race.costs, sorted({6, 12, 24, joints}))
     tables = {
         "Operations of a general robot with n revolute joints": [row[:4] for row in formulas],

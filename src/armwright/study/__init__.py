@@ -1,1 +1,1 @@
-"""Studies that use the rest of armwright: operation counts, and what the papers published."""
+"""Studies with armwright: operation counts, timings, precision, and the results of papers."""

@@ -1,6 +1,6 @@
-"""armwright beside its peers on one robot: time per state, measured in turns, best of many.
+"""armwright and its peers on one robot: the time per state, best of many alternating measurements.
 
-Times move with what else the machine does; ratios within one run are what to look at.
+Times depend on the load of the machine; ratios within one run are more reliable.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from armwright.robot import Robot
 
 BATCH = 4096
 TIMING_ROUNDS = 20
-IN_A_ROW = 5  # of each job in its turn: the first finds caches full of the others' data
-LOOP = 200  # states of a job that is one call per state
+CONSECUTIVE_CALLS = 5  # of each job in a round: the first has cold caches
+LOOP_STATES = 200  # of a job with one call per state
 
 BENCH_PROBLEMS = {
     "inverse_dynamics": 3,
@@ -36,12 +36,12 @@ BENCH_PROBLEMS = {
     "inverse_dynamics_derivatives": 3,
     "forward_dynamics_derivatives": 3,
 }
-"""What is measured, and how many arrays it takes."""
+"""The measured problems, and the number of their arguments."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Something to time. `alone` is one call per state from Python, otherwise a call has many states."""
+    """A job to time. `alone` is True for one call per state from Python, False for one call of many states."""
 
     problem: str
     who: str
@@ -52,7 +52,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Timed:
-    """One line of the table; `ratio` is its time over ours for the same kind of call."""
+    """A row of the table; `ratio` is its time over that of armwright for the same kind of call."""
 
     problem: str
     who: str
@@ -63,10 +63,10 @@ class Timed:
 
 @dataclass(frozen=True)
 class RandomStates:
-    """Random states of a robot, as rows and side by side."""
+    """Random states of a robot, as row-major and column-major arrays."""
 
     rows: tuple[Array, ...]
-    beside: tuple[Array, ...]
+    column_major: tuple[Array, ...]
 
     @classmethod
     def random(cls, arm: Robot, count: int) -> RandomStates:
@@ -79,24 +79,24 @@ class RandomStates:
         return cls(rows, tuple(np.asfortranarray(x) for x in rows))
 
     def in_loop(self, function: Callable[..., object], arguments: int) -> tuple[int, Callable[[], object]]:
-        """One call per state, from a Python loop."""
-        each = list(zip(*(np.ascontiguousarray(x[:LOOP]) for x in self.rows[:arguments]), strict=True))
+        """Return the number of states, and a Python loop with one call per state."""
+        states = list(zip(*(np.ascontiguousarray(x[:LOOP_STATES]) for x in self.rows[:arguments]), strict=True))
 
         def call() -> None:
-            for state in each:
+            for state in states:
                 function(*state)
 
-        return len(each), call
+        return len(states), call
 
 
 def best_of(jobs: dict[Any, tuple[int, Callable[[], object]]], rounds: int = TIMING_ROUNDS) -> dict[Any, float]:
-    """Seconds per state of each job, taken in turns so that all see the same machine."""
+    """Return the seconds per state of each job, alternating so that all run under the same conditions."""
     best = dict.fromkeys(jobs, np.inf)
     for _, job in jobs.values():
         job()
     for _ in tracked(range(rounds)):
         for name, (states, job) in jobs.items():
-            for _ in range(IN_A_ROW):
+            for _ in range(CONSECUTIVE_CALLS):
                 start = time.perf_counter()
                 job()
                 best[name] = min(best[name], (time.perf_counter() - start) / states)
@@ -104,31 +104,31 @@ def best_of(jobs: dict[Any, tuple[int, Callable[[], object]]], rounds: int = TIM
 
 
 def armwright_calls(arm: Robot, states: RandomStates) -> Iterator[Job]:
-    """Return armwright's functions of one state and of a batch."""
+    """Yield armwright's functions of one state and of a batch."""
     count = len(states.rows[0])
     for problem, arguments in BENCH_PROBLEMS.items():
         method = getattr(arm, problem)
         if problem.endswith("derivatives"):
-            yield Job(problem, "armwright", count, partial(method, *states.beside))
+            yield Job(problem, "armwright", count, partial(method, *states.column_major))
         else:
             double, single = (compile_function(arm, problem, dtype=dtype) for dtype in ("float64", "float32"))
-            rows, beside = states.rows[:arguments], states.beside[:arguments]
-            small = tuple(x.astype(np.float32, order="F") for x in beside)
-            yield Job(problem, "armwright", count, filling(double, beside))
-            yield Job(problem, "armwright, rows", count, filling(double, rows))
-            yield Job(problem, "armwright, 2 threads", count, filling(double, beside, 2))
-            yield Job(problem, "armwright, float32", count, filling(single, small))
+            rows, column_major = states.rows[:arguments], states.column_major[:arguments]
+            small = tuple(x.astype(np.float32, order="F") for x in column_major)
+            yield Job(problem, "armwright", count, filling_call(double, column_major))
+            yield Job(problem, "armwright, rows", count, filling_call(double, rows))
+            yield Job(problem, "armwright, 2 threads", count, filling_call(double, column_major, 2))
+            yield Job(problem, "armwright, float32", count, filling_call(single, small))
         yield Job(problem, "armwright", *states.in_loop(method, arguments), alone=True)
 
 
-def filling(f: Function, arrays: Sequence[Array], threads: int = 1) -> Callable[[], object]:
-    """A call that fills an array made before."""
+def filling_call(f: Function, arrays: Sequence[Array], threads: int = 1) -> Callable[[], object]:
+    """Return a call that fills an existing array."""
     out = f(*arrays)
     return lambda: f(*arrays, out=out, threads=threads)
 
 
 def pinocchio_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
-    """Return Pinocchio's functions of one state and of a batch."""
+    """Yield Pinocchio's functions of one state and of a batch."""
     import pinocchio as pin  # noqa: PLC0415
 
     from armwright.study.peers.pinocchio import Pinocchio  # noqa: PLC0415
@@ -140,7 +140,7 @@ def pinocchio_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator
     columns = [np.asfortranarray(x.T) for x in states.rows]
     result, count = np.zeros_like(columns[1]), len(q)
     together = (("inverse_dynamics", "rneaInParallel"), ("forward_dynamics", "abaInParallel"))
-    for problem, name in together if arm.n > 1 else ():  # a single row is taken for a column, and written past its end
+    for problem, name in together if arm.n > 1 else ():  # it takes a single row for a column, and writes past its end
         yield Job(problem, f"pin.{name}", count, partial(getattr(pin, name), 1, pool, *columns, result))
     names = ("rnea", "aba", "crba", "computeRNEADerivatives", "computeABADerivatives")
     for (problem, arguments), name in zip(BENCH_PROBLEMS.items(), names, strict=True):
@@ -149,7 +149,7 @@ def pinocchio_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator
 
 
 def mujoco_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
-    """Return MuJoCo's functions of one state."""
+    """Yield MuJoCo's functions of one state."""
     import mujoco  # noqa: PLC0415
 
     from armwright.study.peers.mujoco import MuJoCo  # noqa: PLC0415
@@ -166,7 +166,7 @@ def mujoco_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Jo
 
 
 def frax_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
-    """Return frax's functions of a batch."""
+    """Yield frax's functions of a batch."""
     from armwright.study.peers.frax import Frax  # noqa: PLC0415
 
     peer, count = Frax(arm), len(states.rows[0])
@@ -180,7 +180,7 @@ def frax_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]
 
 
 def casadi_calls(arm: Robot, states: RandomStates, folder: Path) -> Iterator[Job]:
-    """Return CasADi's functions of one state and of a batch."""
+    """Yield CasADi's functions of a batch."""
     from armwright.study.peers.casadi import CasADi  # noqa: PLC0415
 
     if shutil.which("cc") is None:
@@ -192,7 +192,7 @@ def casadi_calls(arm: Robot, states: RandomStates, folder: Path) -> Iterator[Job
 
 
 def toolbox_calls(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
-    """Return the Robotics Toolbox's functions of one state."""
+    """Yield functions of one state of the Robotics Toolbox."""
     from armwright.study.peers.toolbox import RoboticsToolbox  # noqa: PLC0415
 
     if arm.n == 1:
@@ -212,14 +212,14 @@ PEERS: dict[str, tuple[str, Callable[[Robot, RandomStates, Path], Iterator[Job]]
     "casadi": ("casadi", casadi_calls),
     "toolbox": ("roboticstoolbox-python", toolbox_calls),
 }
-"""The peers, the packages that bring them, and what of them is timed."""
+"""The peers, with their packages and timed calls."""
 
 
 def bench(arm: Robot, batch: int = BATCH, rounds: int = TIMING_ROUNDS) -> tuple[list[Timed], list[str]]:
-    """Every job timed, and what is left out and why."""
+    """Return all timed jobs, and the reasons why others are missing."""
     states = RandomStates.random(arm, batch)
     with tempfile.TemporaryDirectory() as folder:
-        jobs, left_out = _of_peers(arm, states, Path(folder))
+        jobs, omitted = _of_peers(arm, states, Path(folder))
         jobs = [*armwright_calls(arm, states), *jobs]
         best = best_of({i: (job.states, job.call) for i, job in enumerate(jobs)}, rounds)
     reference = {(job.problem, job.alone): best[i] for i, job in enumerate(jobs) if job.who == "armwright"}
@@ -232,7 +232,7 @@ def bench(arm: Robot, batch: int = BATCH, rounds: int = TIMING_ROUNDS) -> tuple[
             ratio = best[i] / reference[job.problem, False]
             timed.append(Timed(job.problem, f"{job.who}, in a loop", False, best[i], ratio))
     order = list(BENCH_PROBLEMS)
-    return sorted(timed, key=lambda t: (order.index(t.problem), t.alone, t.ratio)), left_out
+    return sorted(timed, key=lambda t: (order.index(t.problem), t.alone, t.ratio)), omitted
 
 
 def _program(job: Job) -> str:
@@ -240,27 +240,27 @@ def _program(job: Job) -> str:
 
 
 def _of_peers(arm: Robot, states: RandomStates, folder: Path) -> tuple[list[Job], list[str]]:
-    """The jobs of every peer that is installed and takes this robot, and why the others do not."""
+    """Return the jobs of all peers that are installed and accept this robot, and reasons for the others."""
     if arm.without_couplings().joint_types != arm.joint_types:
         return [], [f"{peer}: its {arm.name} has no joints that move together" for peer in PEERS]
     jobs: list[Job] = []
-    left_out = []
+    omitted = []
     for peer, (package, jobs_of) in PEERS.items():
         try:
             jobs += jobs_of(arm, states, folder)
         except ImportError as error:
-            left_out.append(f"{peer} is not here ({error}); pip install {package}")
+            omitted.append(f"{peer} is not here ({error}); pip install {package}")
         except Exception as error:
-            left_out.append(f"{peer} refuses {arm.name}: {str(error).splitlines()[0]}")
-    return jobs, left_out
+            omitted.append(f"{peer} refuses {arm.name}: {str(error).splitlines()[0]}")
+    return jobs, omitted
 
 
 def versions() -> str:
     """Return the version of every measured package."""
-    found = []
+    listed = []
     for package in ("armwright", *(package for package, _ in PEERS.values()), "jax", "llvmlite", "numpy"):
         try:
-            found.append(f"{package} {version(package)}")
+            listed.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             continue
-    return ", ".join(found)
+    return ", ".join(listed)

@@ -21,42 +21,42 @@ from armwright.graph import OperationCount
 from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import tracked
 from armwright.robot import Robot, random_robot
-from armwright.study.bench import best_of, filling
+from armwright.study.bench import best_of, filling_call
 from armwright.study.operation_counts import POLYNOMIAL_DEGREE, VALID_FROM, count_operations, polynomial, products
 from armwright.study.published import evaluate
 from armwright.trace.evaluation_strategy import MAX_UNROLLED_JOINTS
 
 CROSSING_PROBLEMS = ("forward_dynamics", "mass_matrix", "inverse_dynamics")
 
-LEAST_JOINTS, MOST_JOINTS = VALID_FROM, 200
-MOST_CUSTOMISED = 14
-"""Formulas of a general robot hold for any n; what is folded away of one robot is traced size by size."""
+MIN_CROSSING_JOINTS, MAX_CROSSING_JOINTS = VALID_FROM, 200
+MAX_CUSTOMISED_JOINTS = 14
+"""The longest chain with numbers, which is traced size by size; formulas of a general robot hold for any n."""
 
 COMPETITORS = {
     "forward_dynamics": ("articulated_body", "denoc", "composite_body", "gibbs_appell", "denoc_cholesky"),
     "mass_matrix": ("composite_body", "gibbs_appell", "denoc", "natural_orthogonal_complement"),
     "inverse_dynamics": ("cartesian_tensor", "newton_euler", "denoc", "equilibrium"),
 }
-"""The formulations that are also counted for robots with numbers: the best of each order."""
+"""The formulations that are also counted for robots with numbers."""
 
-MEASURED = {
+TIMED_FORMULATIONS = {
     "forward_dynamics": (("articulated_body", "denoc", "composite_body"), (4, 6, 8, 10, 12, 16, MAX_UNROLLED_JOINTS)),
     "mass_matrix": (("composite_body", "gibbs_appell", "natural_orthogonal_complement"), (4, 8, 16)),
     "inverse_dynamics": (("cartesian_tensor", "newton_euler", "equilibrium"), (4, 8, 16)),
 }
-"""What is timed as straight code, and at how many joints."""
+"""The formulations and numbers of joints that are timed as straight code."""
 
-LOOPS = {"forward_dynamics": "articulated_body", "inverse_dynamics": "cartesian_tensor"}
-LONG_CHAINS = (32, 64, 128, MOST_JOINTS)
-INTERPRETED = (4, 8, 16, 32, 64)
+CHAIN_LOOPS = {"forward_dynamics": "articulated_body", "inverse_dynamics": "cartesian_tensor"}
+LONG_CHAINS = (32, 64, 128, MAX_CROSSING_JOINTS)
+NUMPY_SIZES = (4, 8, 16, 32, 64)
 
 CROSSING_STATES = {"straight code": 1024, "loop": 256, "NumPy": 32}
 CROSSING_ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Curved:
-    """One formulation against the number of joints."""
+class ChainCost:
+    """A formulation and numbers of joints."""
 
     problem: str
     name: str
@@ -69,8 +69,8 @@ class Curved:
 
 
 @dataclass(frozen=True)
-class Cost(Curved):
-    """Operations for each number of joints, of a `kind` of robot; products include divisions, as in the papers."""
+class Cost(ChainCost):
+    """Operations for each number of joints of a `kind` of robot; products include divisions, as in the papers."""
 
     products: tuple[int, ...]
     sums: tuple[int, ...]
@@ -82,14 +82,14 @@ class Cost(Curved):
 
 
 @dataclass(frozen=True)
-class Timing(Curved):
+class Timing(ChainCost):
     """Seconds per state; its `kind` is straight code, loop or NumPy."""
 
     seconds: tuple[float, ...]
 
 
 class Crossing(NamedTuple):
-    """From how many joints on one takes fewer products, fewer sums, and fewer of both together; None if never."""
+    """The numbers of joints from which one needs fewer products, fewer sums, and fewer of both; None if never."""
 
     products: int | None
     sums: int | None
@@ -101,20 +101,20 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True)
 class Race:
-    """Everything counted and measured."""
+    """All counts and timings."""
 
     costs: tuple[Cost, ...]
     timings: tuple[Timing, ...] = ()
 
     def crossings(self, problem: str) -> list[tuple[str, str, dict[str, Crossing]]]:
-        """Each formulation against each of higher order: (winner, loser, where they cross by kind of robot)."""
-        found: dict[tuple[str, str], dict[str, Crossing]] = {}
+        """Return each formulation with each of higher order, and their crossings by kind of robot."""
+        crossings: dict[tuple[str, str], dict[str, Crossing]] = {}
         for a, b in _rivals([cost for cost in self.costs if cost.problem == problem]):
-            found.setdefault((a.name, b.name), {})[a.kind] = compute_crossings(a, b)
-        return [(*pair, by_kind) for pair, by_kind in found.items()]
+            crossings.setdefault((a.name, b.name), {})[a.kind] = compute_crossings(a, b)
+        return [(*pair, by_kind) for pair, by_kind in crossings.items()]
 
     def measured_crossings(self) -> list[tuple[Timing, Timing, float | None]]:
-        """The same in seconds, among what was timed in the same way."""
+        """Return each timing with each of higher order, and the length at which they cross."""
         return [(a, b, faster_from(a, b)) for a, b in _rivals(self.timings)]
 
     def page(self) -> str:
@@ -129,11 +129,11 @@ class Race:
         return figures("Where the O(n) methods win", INTRODUCTION, plots, tables, "crossing")
 
 
-Raced = TypeVar("Raced", bound=Curved)
+ChainCostT = TypeVar("ChainCostT", bound=ChainCost)
 
 
-def _rivals(lines: Sequence[Raced]) -> list[tuple[Raced, Raced]]:
-    """Each against each of higher order, for the same problem and of the same kind."""
+def _rivals(lines: Sequence[ChainCostT]) -> list[tuple[ChainCostT, ChainCostT]]:
+    """Return the pairs of different order for the same problem and kind."""
     pairs = ((a, b) for a in lines for b in lines if (a.problem, a.kind) == (b.problem, b.kind))
     return [(a, b) for a, b in pairs if a.degree < b.degree]
 
@@ -147,8 +147,8 @@ INTRODUCTION = (
 )
 
 
-def race(most: int = MOST_JOINTS, customised: int = MOST_CUSTOMISED, measure: bool = True) -> Race:
-    """Count every formulation up to `most` joints, those of COMPETITORS for robots with numbers, and time a few."""
+def race(most: int = MAX_CROSSING_JOINTS, customised: int = MAX_CUSTOMISED_JOINTS, measure: bool = True) -> Race:
+    """Return counts of all formulations up to `most` joints, of COMPETITORS for robots with numbers, and timings."""
     jobs = [partial(general, f, most) for problem in CROSSING_PROBLEMS for f in formulations(problem)]
     for problem, names in COMPETITORS.items():
         jobs += [
@@ -164,7 +164,7 @@ def race(most: int = MOST_JOINTS, customised: int = MOST_CUSTOMISED, measure: bo
 
 
 def general(method: Formulation, most: int) -> Cost:
-    """A general robot: traced where the formulas do not hold yet, by exact formulas from there on."""
+    """Return the cost for a general robot, traced for short chains and by exact formulas for others."""
     fitted = range(VALID_FROM, VALID_FROM + POLYNOMIAL_DEGREE[method.order] + 2)
     count = partial(count_operations, method.problem, method.name)
     formulas = fitted_formulas(fitted, [count(joints=n) for n in fitted])
@@ -179,12 +179,12 @@ def general(method: Formulation, most: int) -> Cost:
 
 
 def fitted_formulas(sizes: Sequence[int], counts: Sequence[OperationCount]) -> tuple[str, str]:
-    """Products and sums as polynomials in the number of joints."""
+    """Return products and sums as polynomials in the number of joints."""
     return polynomial(sizes, [products(c) for c in counts]), polynomial(sizes, [c.additions for c in counts])
 
 
 def special(method: Formulation, kind: str, most: int) -> Cost:
-    """A robot with numbers, all that is known of it folded away."""
+    """Return the cost for a robot with numbers, with constants folded."""
     sizes = tuple(range(1, most + 1))
     counts = [count_operations(method.problem, method.name, robot=ROBOTS[kind](n)) for n in sizes]
     return Cost(
@@ -193,7 +193,7 @@ def special(method: Formulation, kind: str, most: int) -> Cost:
 
 
 def planar_robot(n: int) -> Robot:
-    """Parallel axes, gravity in their plane, no two links alike."""
+    """Return a robot with parallel axes, gravity in their plane, and different links."""
     rng = np.random.default_rng(n)
     lengths, masses = rng.uniform(0.2, 0.6, n).tolist(), rng.uniform(0.5, 5.0, n).tolist()
     rows = [
@@ -211,13 +211,13 @@ ROBOTS: dict[str, Callable[[int], Robot]] = {
 
 
 def compute_crossings(a: Cost, b: Cost) -> Crossing:
-    """Count and, if asked, measure every formulation over the length of the chain."""
+    """Return the lengths from which `a` needs fewer operations than `b`."""
     pairs = ((a.products, b.products), (a.sums, b.sums), (a.both, b.both))
     return Crossing(*(cheaper_from(a.sizes, *pair) for pair in pairs))
 
 
 def cheaper_from(sizes: Sequence[int], these: Sequence[float], those: Sequence[float]) -> int | None:
-    """The least n from which on `these` are smaller at every n; None if they are not at the last."""
+    """Return the smallest n from which `these` stay smaller; None if they are not at the largest n."""
     last = max((i for i, (x, y) in enumerate(zip(these, those, strict=True)) if x >= y), default=-1)
     return sizes[last + 1] if last + 1 < len(sizes) else None
 
@@ -237,14 +237,14 @@ def faster_from(a: Timing, b: Timing) -> float | None:
 
 
 def measured() -> tuple[Timing, ...]:
-    """Straight code for up to UNROLLED joints, loops for what has them, NumPy for comparison at any size."""
+    """Return the timings of straight code for short chains, of chain loops, and of NumPy for comparison."""
     jobs: list[Callable[[], Iterator[Timing]]] = []
-    for problem, (names, sizes) in MEASURED.items():
+    for problem, (names, sizes) in TIMED_FORMULATIONS.items():
         jobs.append(partial(_timed, problem, "straight code", names, sizes, _compiled))
-    for problem, name in LOOPS.items():
+    for problem, name in CHAIN_LOOPS.items():
         jobs.append(partial(_timed, problem, "loop", (name,), LONG_CHAINS, _loop))
-    names, _ = MEASURED["forward_dynamics"]
-    jobs.append(partial(_timed, "forward_dynamics", "NumPy", names, INTERPRETED, _numpy))
+    names, _ = TIMED_FORMULATIONS["forward_dynamics"]
+    jobs.append(partial(_timed, "forward_dynamics", "NumPy", names, NUMPY_SIZES, _numpy))
     return tuple(timing for job in tracked(jobs) for timing in job())
 
 
@@ -252,7 +252,7 @@ Runner = Callable[[Robot, str, str, list[Array]], Callable[[], object]]
 
 
 def _timed(problem: str, how: str, names: Sequence[str], sizes: Sequence[int], runner: Runner) -> Iterator[Timing]:
-    """One size after the other, all formulations in turns."""
+    """Yield the timings of all formulations, alternating at each size."""
     best: dict[str, list[float]] = {name: [] for name in names}
     for n in tracked(sizes):
         robot = ROBOTS["random"](n)
@@ -266,11 +266,11 @@ def _timed(problem: str, how: str, names: Sequence[str], sizes: Sequence[int], r
 
 
 def _compiled(robot: Robot, problem: str, name: str | None, states: list[Array]) -> Callable[[], object]:
-    return filling(compile_function(robot, problem, name), states)
+    return filling_call(compile_function(robot, problem, name), states)
 
 
 def _loop(robot: Robot, problem: str, _name: str, states: list[Array]) -> Callable[[], object]:
-    """Long chains have a loop for the formulation they are compiled by when none is asked for."""
+    """Return a call of the chain loop, which belongs to the default formulation of long chains."""
     return _compiled(robot, problem, None, states)
 
 
@@ -288,7 +288,7 @@ Rows = list[list[str]]
 
 
 def formula_rows(costs: Sequence[Cost], sizes: Sequence[int] = (1, 2, 6, 12, 24, 50, 100, 200)) -> Rows:
-    """Formulas, and both together at a few sizes."""
+    """Return the table of formulas, and of all operations at several sizes."""
     shown = [n for n in sizes if n <= max(len(c.sizes) for c in costs)]
     rows = [["problem", "formulation", "products", "sums", *(f"n = {n}" for n in shown)]]
     for c in costs:
@@ -352,7 +352,7 @@ def _time_plots(race: Race) -> Iterator[Plot]:
         if curves:
             title, note = (
                 f"{_words(problem).capitalize()}: measured",
-                "One core, random robot; straight code but where told.",
+                "One core, random robot; straight code unless stated.",
             )
             yield _plot(title, "nanoseconds per state and joint", curves, note)
 
@@ -362,7 +362,7 @@ def _per_joint(name: str, sizes: Sequence[int], costs: Sequence[float], dashed: 
 
 
 def _short(name: str) -> str:
-    """Names that fit a legend."""
+    """Return a short name for a legend."""
     return name.replace("natural_orthogonal_complement", "natural_o_c").replace("_gauss_jordan", ", Gauss-J.")
 
 

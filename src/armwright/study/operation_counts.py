@@ -1,4 +1,4 @@
-"""Operation counts of every formulation, for a general robot or one robot, beside the published ones."""
+"""Operation counts of all formulations, for a general robot or a given one, and published counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from armwright.study.published import PUBLISHED, Published
 from armwright.trace.tracing import TraceRequest, flattened, general_mechanism, inputs, trace
 
 VALID_FROM = 3
-"""The formulas, ours and the papers', hold from three joints on: savings at the first two links are part of them."""
+"""The smallest n for which formulas hold, ours and those of the papers: they include savings at two links."""
 
 POLYNOMIAL_DEGREE = {"n": 1, "n^2": 2, "n^3": 3}
 
@@ -33,11 +33,11 @@ def count_operations(
     robot: Description | None = None,
     vertical_gravity: bool = False,
 ) -> OperationCount:
-    """Multiplications, additions, divisions and trigonometric functions of one evaluation.
+    """Return the multiplications, additions, divisions and trigonometric functions of one evaluation.
 
     joints   a general robot: this many revolute joints (or types like "RRPRRR"), every parameter off line, gravity a
              run-time vector (`vertical_gravity`: a known one along z of the base), as in the papers' tables
-    robot    this robot: everything known of it folded into the code
+    robot    a robot whose constants are folded into the code
     """
     mechanism = robot.mechanism() if isinstance(robot, Description) else None
     method = default_for(problem, mechanism) if formulation is None else find_formulation(problem, formulation)
@@ -54,25 +54,24 @@ def count_operations(
 
 
 def count_on(mechanism: Mechanism, graph: Graph, method: Formulation) -> OperationCount:
-    """One evaluation on a mechanism that holds symbols of this graph."""
+    """Return the count of one evaluation for a mechanism with symbols of a graph."""
     return count(flattened(method(mechanism, *inputs(graph, method.problem, mechanism.coordinate_count))))
 
 
-def products(counted_formulations: OperationCount) -> int:
-    """Multiplications and divisions, which the papers count alike."""
-    return counted_formulations.multiplications + counted_formulations.divisions
+def products(counts: OperationCount) -> int:
+    """Return the multiplications and divisions, which the papers count together."""
+    return counts.multiplications + counts.divisions
 
 
-def products_and_sums(counted_formulations: OperationCount) -> int:
-    """Return products and divisions, and sums, of a count."""
-    return counted_formulations.multiplications + counted_formulations.additions
+def products_and_sums(counts: OperationCount) -> int:
+    """Return the multiplications and additions."""
+    return counts.multiplications + counts.additions
 
 
 def counted_formulations(n: int, mechanism: Mechanism | None = None) -> list[Formulation]:
-    """Return the formulations that are counted for n joints; the torque of one joint is that of the first.
+    """Return the formulations that are counted for n joints, and that accept a mechanism; `joint_torque` is of joint 1.
 
-    What is computed in one way only and grows faster than n would take minutes for many joints. Of a robot, only what
-    takes it.
+    For many joints, problems with a single formulation of higher order than n are omitted, as they would take minutes.
     """
     listed = (find_formulation(f"{f.problem}[0]", f.name) if problem_of(f.problem).indexed else f for f in FORMULATIONS)
     return [
@@ -85,35 +84,35 @@ def counted_formulations(n: int, mechanism: Mechanism | None = None) -> list[For
 
 
 def count_without_bias(formulation: str, joints: int | str) -> OperationCount:
-    """Forward dynamics at rest and without gravity: what is left when the bias is known."""
+    """Return the count of forward dynamics with a known bias: at rest and without gravity."""
     graph = Graph()
     return count_at_rest(general_mechanism(graph, joints), graph, formulation)
 
 
 def count_at_rest(mechanism: Mechanism, graph: Graph, formulation: str) -> OperationCount:
-    """Forward dynamics of a chain that holds symbols of this graph, without velocities and gravity."""
+    """Return the count of forward dynamics of a chain with symbols of a graph, without velocities and gravity."""
     q, _, tau = inputs(graph, "forward_dynamics", mechanism.n)
     method = find_formulation("forward_dynamics", formulation)
     return count(flattened(method(replace(mechanism, gravity=ZERO), q, [0] * mechanism.n, tau)))
 
 
 def count_factorisation(n: int) -> OperationCount:
-    """L D L^T of a full symmetric matrix."""
+    """Return the count of L D L^T of a full symmetric matrix."""
     graph = Graph()
-    found = factor([[graph.input(f"M{max(i, j)}{min(i, j)}") for j in range(n)] for i in range(n)])
-    return count([*(entry for row in found.rows.values() for entry in row.values()), *found.inverse.values()])
+    factors = factor([[graph.input(f"M{max(i, j)}{min(i, j)}") for j in range(n)] for i in range(n)])
+    return count([*(entry for row in factors.rows.values() for entry in row.values()), *factors.inverse.values()])
 
 
 def count_substitution(n: int) -> OperationCount:
-    """Solving with L D L^T once it is there."""
+    """Return the count of solving with a known L D L^T."""
     graph = Graph()
     L = {i: {j: graph.input(f"L{i}{j}") for j in range(i)} for i in range(n)}
-    found = Factors(L, {i: graph.input(f"D{i}") for i in range(n)})
-    return count(found.solve([graph.input(f"b{i}") for i in range(n)]))
+    factors = Factors(L, {i: graph.input(f"D{i}") for i in range(n)})
+    return count(factors.solve([graph.input(f"b{i}") for i in range(n)]))
 
 
 def formula(method: Formulation) -> tuple[str, str]:
-    """Multiplications and additions for a general robot as polynomials in n, found exactly from n = 3, 4, 5, ..."""
+    """Return multiplications and additions for a general robot as exact polynomials in n, from n = 3, 4, 5, ..."""
     return _formula(method.problem, method.name, POLYNOMIAL_DEGREE[method.order])
 
 
@@ -125,7 +124,7 @@ def _formula(problem: str, name: str, degree: int) -> tuple[str, str]:
 
 
 def polynomial(sizes: Sequence[int], values: Sequence[int]) -> str:
-    """The polynomial of degree len(sizes) - 2 through all the values, as text; '-' if there is none."""
+    """Return the polynomial of degree len(sizes) - 2 through all values as text; '-' if there is none."""
     degree = len(sizes) - 2
     coefficients = gauss_jordan([[Fraction(n) ** k for k in range(degree, -1, -1)] for n in sizes[:-1]], values[:-1])
     if sum(c * Fraction(sizes[-1]) ** (degree - i) for i, c in enumerate(coefficients)) != values[-1]:
@@ -139,7 +138,7 @@ def degree(formula: str) -> int:
 
 
 def polynomial_text(coefficients: list[Fraction]) -> str:
-    """96n-101, 11.5n^2+19.5n-49, n^3/6+13n^2."""
+    """Return a polynomial as text, such as 96n-101, 11.5n^2+19.5n-49 or n^3/6+13n^2."""
     text = ""
     degree = len(coefficients) - 1
     for power, coefficient in zip(range(degree, -1, -1), map(Fraction, coefficients), strict=True):
@@ -157,7 +156,7 @@ def _term(size: Fraction, power: int) -> str:
 
 @dataclass(frozen=True)
 class CountComparison:
-    """One published row beside ours, for n joints. Products include divisions, as the papers count them."""
+    """A published row and our counts, for n joints. Products include divisions, as in the papers."""
 
     published: Published
     theirs: tuple[Fraction | int, Fraction | int]
@@ -186,7 +185,7 @@ _PARTS: dict[str, Callable[[Published, int], OperationCount]] = {
 
 
 def compare(n: int) -> list[CountComparison]:
-    """Every published row that says something about n joints, beside our count; none below three joints."""
+    """Return all published rows for n joints with our counts; none below three joints."""
     rows = []
     for row in PUBLISHED if n >= VALID_FROM else ():
         if (theirs := row.at(n)) is not None:

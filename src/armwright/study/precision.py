@@ -1,15 +1,15 @@
-"""Digits that every forward-dynamics formulation keeps on one robot, in single and in double precision.
+"""Precision of all forward-dynamics formulations on one robot, in single and double precision.
 
 Each formulation runs uncompiled, with arrays of float32 or float64 for scalars, and is compared with fifty digits
-of mpmath. Two kinds of states are drawn, because they lose digits in different ways:
+of mpmath. There are two kinds of random states, which lose digits in different ways:
 
-falling   no torque acts. A formulation that forms the mass matrix M loses as many digits as its condition number has;
-          one that eliminates joint after joint may keep them (Ascher, Pai, Cloutier 1997; Mata et al. 2002, table 5).
-driven    the torques produce accelerations of about 1. They nearly cancel against weight, which costs digits
-          in every formulation.
+falling   no torques. A formulation that forms the mass matrix M loses digits in proportion to its condition number; one
+          that eliminates joint after joint may not (Ascher, Pai, Cloutier 1997; Mata et al. 2002, table 5).
+driven    torques with accelerations of about 1. They nearly cancel against weight, which costs digits in every
+          formulation.
 
-The states are single-precision numbers, so that all see the same ones. The robot's parameters are not: rounding them
-is part of computing in single precision.
+The states are single-precision numbers, equal in all computations. The parameters of the robot are not: their rounding
+is part of single precision.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from armwright.progress import tracked
 from armwright.robot import Robot
 
 PRECISION_DIGITS = 50
-MOST_STATES = 100_000
-"""Each is computed with many digits, which takes a millisecond."""
+MAX_PRECISION_STATES = 100_000
+"""The largest number of states; each takes a millisecond with many digits."""
 
 PRECISION_STATES = 200
-SWEEP = 180
-SIMILAR = 5.0
-"""Formulations whose mean errors lie within this factor are called equally good."""
+SWEEP_STATES = 180
+SIMILAR_ERROR_FACTOR = 5.0
+"""The factor within which mean errors count as equally good."""
 
 PRECISION_DTYPES = ("float32", "float64")
 COMPILED = "compiled by default"
@@ -45,7 +45,7 @@ COMPILED = "compiled by default"
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """Positions, velocities and torques (k, n). `x` (k,) is what is swept, `unit` its unit; random states have none."""
+    """Positions, velocities and torques (k, n). `x` (k,) is the swept coordinate with its `unit`, None if random."""
 
     name: str
     q: Array
@@ -57,7 +57,7 @@ class States:
 
 @dataclass(frozen=True, eq=False)
 class ErrorLine:
-    """One formulation in one precision: its error in each state, relative to the largest acceleration there."""
+    """The errors of a formulation in one precision, relative to the largest acceleration of each state."""
 
     formulation: str
     dtype: str
@@ -92,15 +92,15 @@ class Case:
         return self.line(formulation, dtype).mean / max(self.line(other, dtype).mean, 1e-300)
 
     def trusted(self, dtype: str = "float32") -> list[str]:
-        """The formulation with the smallest mean error, and those that are as good."""
+        """Return the formulation with the smallest mean error, and equally good ones."""
         ranking = sorted(self.published, key=lambda name: self.line(name, dtype).mean)
-        return [name for name in ranking if self.ratio(name, ranking[0], dtype) <= SIMILAR]
+        return [name for name in ranking if self.ratio(name, ranking[0], dtype) <= SIMILAR_ERROR_FACTOR]
 
     def verdict(self) -> str:
         good = self.trusted()
         others = [self.ratio(name, good[0]) for name in self.published if name not in good]
         if not others:
-            return f"all formulations are alike in single precision, within a factor of {SIMILAR:g}"
+            return f"all formulations are alike in single precision, within a factor of {SIMILAR_ERROR_FACTOR:g}"
         return f"the least error has {' or '.join(good)}, the others {_factor(min(others))} times as much or more"
 
 
@@ -113,23 +113,23 @@ class Precision:
     cases: tuple[Case, ...]
 
     def score(self, formulation: str, dtype: str = "float32") -> float:
-        """The mean error; of several kinds of states the geometric mean, so that digits count and not sizes."""
+        """Return the mean error, and the geometric mean over kinds of states."""
         means = [max(case.line(formulation, dtype).mean, 1e-300) for case in self.cases]
         return math.exp(sum(map(math.log, means)) / len(means))
 
     def ranking(self, dtype: str = "float32") -> list[str]:
-        """The formulations from the most to the least accurate."""
+        """Return the formulations from the most to the least accurate."""
         return sorted(self.cases[0].published, key=lambda name: self.score(name, dtype))
 
     def verdict(self) -> list[str]:
-        """Sentences: on which states the formulations differ in single precision, and which one to take."""
+        """Return sentences on the differences in single precision, and a recommendation."""
         sentences = [f"Condition of M: {self.condition.min():.3g} to {self.condition.max():.3g}"]
         sentences += [f"{case.states.name.capitalize()}: {case.verdict()}" for case in self.cases]
         best = self.ranking()[0]
         alike = all(len(case.trusted()) == len(case.published) for case in self.cases)
         sentences.append(f"In single precision {'take any' if alike else f'trust {best}'}")
         loss = max(case.ratio(COMPILED, best) for case in self.cases)
-        if loss > SIMILAR:
+        if loss > SIMILAR_ERROR_FACTOR:
             sentences.append(
                 f"What is compiled by default, {self.compiled}, errs up to {_factor(loss)} times as much: take "
                 f'aw.compile(robot, "forward_dynamics", "{best}", dtype="float32")'
@@ -145,20 +145,20 @@ class Precision:
         return ["formulation", *(f"{d}, {c.states.name}: {w}" for d, c in self._columns for w in ("largest", "mean"))]
 
     def rows(self) -> list[list[str]]:
-        """The largest and the mean error of every formulation, the best first, what is compiled by default last."""
-        made = []
+        """Return the largest and mean error of each formulation, the best first, the compiled default last."""
+        rows = []
         for name in [*self.ranking(), COMPILED]:
             lines = [case.line(name, dtype) for dtype, case in self._columns]
             shown = f"{name} ({self.compiled})" if name == COMPILED else name
-            made.append([shown, *(f"{x:.1e}" for line in lines for x in (line.largest, line.mean))])
-        return made
+            rows.append([shown, *(f"{x:.1e}" for line in lines for x in (line.largest, line.mean))])
+        return rows
 
     @property
     def _columns(self) -> list[tuple[str, Case]]:
         return [(dtype, case) for dtype in PRECISION_DTYPES for case in self.cases]
 
     def page(self) -> str:
-        """The table and a plot for each kind of states and each precision."""
+        """Return a page with the table, and a plot for each kind of states and each precision."""
         count = len(self.cases[0].condition)
         introduction = (
             f"Accelerations of {self.robot} in {count} {'swept' if self.swept else 'random'} states, against "
@@ -176,11 +176,11 @@ class Precision:
 
 
 def precision(robot: Robot, count: int = PRECISION_STATES, seed: int = 0, joint: int | None = None) -> Precision:
-    """Every forward-dynamics formulation on random states, or while one joint (counted from 0) is swept at rest."""
+    """Return the precision of all formulations on random states, or with one joint (from 0) swept at rest."""
     if not isinstance(robot, Robot):
         raise InputError(f"precision got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    if not 1 <= count <= MOST_STATES:
-        raise InputError(f"count = {count}: expected the number of states, 1 or more, and at most {MOST_STATES}")
+    if not 1 <= count <= MAX_PRECISION_STATES:
+        raise InputError(f"count = {count}: expected the number of states, from 1 to {MAX_PRECISION_STATES}")
     whole_number("seed", seed, 0)
     kinds = random_states(robot, count, seed) if joint is None else (sweep(robot, joint),)
     compiled = compile_function(robot, "forward_dynamics").formulation.name
@@ -188,19 +188,19 @@ def precision(robot: Robot, count: int = PRECISION_STATES, seed: int = 0, joint:
 
 
 def random_states(robot: Robot, count: int = PRECISION_STATES, seed: int = 0) -> tuple[States, States]:
-    """Falling and driven, in the same positions (within the limits, where there are any) and velocities."""
+    """Return falling and driven states with the same positions, within limits, and velocities."""
     rng = np.random.default_rng(seed)
     low, high = np.array([joint.limits or _free(joint.prismatic) for joint in robot.joints]).T
     ends = [ball.rates.stop for ball in robot.balls]
     low, high = np.insert(low, ends, -1.0), np.insert(high, ends, 1.0)
-    q = robot.unit(_single(rng.uniform(low, high, (count, robot.nq))))  # a quaternion is unit to the last digit instead
+    q = robot.unit(_single(rng.uniform(low, high, (count, robot.nq))))  # unit quaternions in double precision
     qd = _single(rng.normal(size=(count, robot.n)))
     tau = _single(robot.inverse_dynamics(q, qd, rng.normal(size=(count, robot.n))))
     return States("falling", q, qd, np.zeros_like(qd)), States("driven", q, qd, tau)
 
 
-def sweep(robot: Robot, joint: int, count: int = SWEEP) -> States:
-    """One joint through a whole turn (a prismatic one through its range), the others at zero, at rest, no torque."""
+def sweep(robot: Robot, joint: int, count: int = SWEEP_STATES) -> States:
+    """Return states at rest without torque, with one joint swept through a turn, or through its range if prismatic."""
     if not 0 <= joint < robot.n:
         raise InputError(f"joint = {joint}: expected a whole number from 0 to {robot.n - 1}")
     swept = robot.joints[joint]
@@ -227,7 +227,7 @@ def accelerations(robot: Robot, formulation: str, states: States, dtype: str) ->
 
 
 def exact_accelerations(robot: Robot, states: States, digits: int = PRECISION_DIGITS) -> Array:
-    """The same with so many digits: (k, n) numbers of mpmath."""
+    """Return the accelerations with this number of digits: (k, n) numbers of mpmath."""
     mpmath = _mpmath()
     solve = default_for("forward_dynamics", robot.mechanism())
     with mpmath.workdps(digits):
@@ -258,17 +258,17 @@ def _case(robot: Robot, states: States) -> Case:
 
 
 def _errors(result: Array, exact: Array) -> Array:
-    """The largest error of any joint over the largest acceleration of any, in each state; infinite if it overflowed."""
+    """Return the largest error over the largest acceleration in each state; infinite after an overflow."""
     good = np.isfinite(result).all(axis=1)
     errors = np.full(len(result), np.inf)
     size = np.abs(exact[good]).max(axis=1)
-    size[size == 0] = 1  # where nothing accelerates, the error itself
+    size[size == 0] = 1  # absolute errors without accelerations
     errors[good] = (np.abs(result[good] - exact[good]).max(axis=1) / size).astype(float)
     return errors
 
 
 def _plot(case: Case, dtype: str) -> Plot:
-    """Errors along a sweep, or from the smallest to the largest for random states."""
+    """Return the plot of errors along a sweep, or sorted for random states."""
     states, limit = case.states, float(np.finfo(dtype).eps) / 2
     lines = [case.line(name, dtype) for name in (*case.published, COMPILED)]
     share = (np.arange(len(case.condition)) + 0.5) / len(case.condition)
@@ -284,8 +284,8 @@ def _plot(case: Case, dtype: str) -> Plot:
 def _condition_plot(case: Case) -> Plot:
     assert case.states.x is not None
     curve = Curve("condition of M", case.states.x.tolist(), case.condition.tolist())
-    wide = case.condition.max() > 20 * case.condition.min()
-    return Plot("Condition number of the mass matrix", case.states.unit, "", [curve], y_log=bool(wide))
+    log_scale = bool(case.condition.max() > 20 * case.condition.min())
+    return Plot("Condition number of the mass matrix", case.states.unit, "", [curve], y_log=log_scale)
 
 
 def _factor(x: float) -> str:
@@ -298,7 +298,7 @@ def _free(prismatic: bool) -> tuple[float, float]:
 
 
 def _single(x: Array) -> Array:
-    """Numbers that single precision knows exactly."""
+    """Return numbers rounded to single precision."""
     return x.astype(np.float32).astype(float)
 
 

@@ -1,4 +1,4 @@
-"""Printed operation counts, each of which checks its formulas against its n = 6, and printed tables."""
+"""Printed operation counts, with a check of formulas at n = 6, and printed tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TERM = re.compile(r"(?P<sign>[+-]?)(?P<number>\d+(\.\d+)?)?(?P<n>n)?(\^(?P<powe
 
 @dataclass(frozen=True)
 class Published:
-    """One row of one table. The formulas are polynomials in n such as "11.5n^2+19.5n-49"."""
+    """A row of a table. The formulas are polynomials in n such as "11.5n^2+19.5n-49"."""
 
     table: str
     authors: str
@@ -32,7 +32,7 @@ class Published:
             raise ValueError(f"{self.table}, {self.authors}: the formulas give {self.at(6)} for n = 6, not {self.six}")
 
     def at(self, n: int) -> tuple[Fraction | int, Fraction | int] | None:
-        """Products and sums for n joints, where the paper says."""
+        """Return products and sums for n joints; None if the paper has none."""
         if self.products:
             return evaluate(self.products, n), evaluate(self.sums, n)
         return self.six if n == 6 else None
@@ -52,7 +52,7 @@ def evaluate(formula: str, n: int) -> Fraction:
 
 @dataclass(frozen=True)
 class Customised:
-    """A count for one robot. `total` stands for both where multiplications and additions are printed together."""
+    """A count for one robot. `total` is used if the paper prints only the sum of multiplications and additions."""
 
     robot: str
     authors: str
@@ -75,22 +75,22 @@ def _data(file: str) -> dict[str, Any]:
 
 
 def tables(paper: str) -> dict[str, Any]:
-    """The other tables of a paper, transcribed, and what is stored to hold ours in place."""
-    found: dict[str, Any] = _data("tables.toml")[paper]
-    return found
+    """Return the other tables of a paper, and values stored from prototypes."""
+    data: dict[str, Any] = _data("tables.toml")[paper]
+    return data
 
 
 _DATA = _data("published.toml")
 
 
 def _shared(rows: list[Published]) -> Iterator[Published]:
-    """The rows; each says for whom else of its table the same count of ours stands, as not every algorithm is here."""
+    """Yield the rows, with a note on other rows of the table that have the same count of ours."""
 
-    def ours(row: Published) -> tuple[str, ...]:
+    def key(row: Published) -> tuple[str, ...]:
         return row.table, row.problem, row.ours, row.part
 
     for row in rows:
-        others = " and for ".join(r.authors for r in rows if r is not row and ours(r) == ours(row))
+        others = " and for ".join(r.authors for r in rows if r is not row and key(r) == key(row))
         yield replace(row, why=f"{row.why}; our {row.ours} stands for {others} too") if others else row
 
 

@@ -3,11 +3,10 @@
 The robot falls freely from rest. Each method runs with a row of steps or tolerances, compiled with the dynamics; the
 error is the largest difference of any position at any record from a run with a far tighter tolerance.
 
-How it is timed: the compiled loop goes through the same motion several times in one call, so that calling it from
-Python (some 20 microseconds) does not count; the least of several calls is kept. It is the time the CPU worked, which
-other programs on the machine do not lengthen much. The loop carries as many motions side by side as the vectors of the
-CPU have room for, here all the same one, so a time is also that of a whole vector of motions. heyoka's Taylor series
-run one motion with scalar numbers.
+Timing: the compiled loop repeats the motion several times in one call, so that the call from Python (some 20
+microseconds) does not count. The result is the smallest CPU time of several calls, on which other programs have little
+effect. The loop integrates a vector of motions at once, here equal ones, so a time is that of a vector of motions.
+heyoka's Taylor series integrate one motion with scalars.
 """
 
 from __future__ import annotations
@@ -48,39 +47,39 @@ WORK_ACCURACIES = tuple(10.0**-k for k in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
 RECORDS = 5
 TOLERANCE_SWEEP = tuple(10.0**-k for k in range(2, 15))
 REFERENCE_SUBSTEPS = tuple(2**k for k in range(13))
-"""Steps from one record to the next."""
+"""The numbers of steps between records."""
 
 SERIES_TOLERANCES = (1e-4, 1e-7, 1e-10, 1e-13)
-"""Fewer: heyoka compiles a series anew for each."""
+"""Tolerances of Taylor series; heyoka compiles a series for each."""
 
-COMPILING = 10.0
-"""Seconds after which no further series is compiled."""
+MAX_COMPILE_SECONDS = 10.0
+"""The seconds after which no further series is compiled."""
 
 MAX_EVALUATIONS = 100_000
-"""Evaluations after which a method is not asked for more accuracy; a number of seconds would depend on the machine."""
+"""The number of evaluations after which a method gets no finer settings; seconds would depend on the machine."""
 
 REPEAT_LIMIT_SECONDS = 0.05
-"""Seconds after which a run is not repeated for its time."""
+"""The seconds after which a run is not repeated for timing."""
 
-CALL = 5e-4
-"""Seconds a call should last at least, so that the way from Python and back does not count."""
+MIN_CALL_SECONDS = 5e-4
+"""The smallest duration of a timed call, s, so that its overhead in Python does not count."""
 
 WORK_REPEATS = 5
 ROUNDING_ERROR = 1e-11
-"""Below this error a finer setting that brings no gain has met rounding."""
+"""The error below which a finer setting without gain has reached rounding."""
 
 _FINE_CLOCK = time.get_clock_info("process_time").resolution < 1e-6
 clock = time.process_time if _FINE_CLOCK else time.perf_counter
-"""Seconds this process has worked, where the system measures finely enough: long motions run in another thread."""
+"""The CPU time of the process if its resolution is fine enough; long motions run in another thread."""
 
 Cost = Literal["seconds", "evaluations", "steps"]
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run: its step or tolerance, the largest error, the time of one motion, and what it took.
+    """A run: its step or tolerance, largest error, time of one motion, and numbers of evaluations and steps.
 
-    `steps` were accepted. An evaluation is one of the derivative, or for a series one of all coefficients.
+    `steps` are accepted ones. An evaluation is one of the derivative, or of all coefficients of a series.
     """
 
     setting: float
@@ -102,10 +101,10 @@ class MethodLine:
 
     def cost_of_accuracy(self, accuracy: float, cost: Cost = "seconds") -> float | None:
         """Return the cost of this error, by logarithmic interpolation between runs; None if it was not reached."""
-        found = sorted((float(getattr(p, cost)), max(p.error, 1e-17)) for p in self.points)
-        if found and found[0][1] <= accuracy:
-            return found[0][0]
-        for (less, worse), (more, better) in pairwise(found):
+        runs = sorted((float(getattr(p, cost)), max(p.error, 1e-17)) for p in self.points)
+        if runs and runs[0][1] <= accuracy:
+            return runs[0][0]
+        for (less, worse), (more, better) in pairwise(runs):
             if better <= accuracy < worse:
                 share = np.log(worse / accuracy) / np.log(worse / better)
                 return float(less * (more / less) ** share)
@@ -121,7 +120,7 @@ class WorkPrecision:
     lines: tuple[MethodLine, ...]
 
     def best(self, accuracy: float, family: str | None = None) -> tuple[str, float] | None:
-        """The quickest method (of a family) that reaches this accuracy, and its time."""
+        """Return the fastest method (of a family) that reaches an accuracy, and its time; None if there is none."""
         reached = [
             (seconds, line.name)
             for line in self.lines
@@ -162,7 +161,7 @@ class WorkPrecision:
         return log_log(title or family, curves, note)
 
     def champions(self, title: str = "The best of each family", note: str = "") -> Plot:
-        """The least time of any method of a family, at each accuracy."""
+        """Return the plot of the best method of each family, at each accuracy."""
         curves = []
         for family in self.families:
             found = [(best[1], accuracy) for accuracy in WORK_ACCURACIES if (best := self.best(accuracy, family))]
@@ -179,7 +178,7 @@ FIXED_STEPS, MODERN = "Fixed steps", "Dormand-Prince, modern"
 
 
 def family_of(tableau: Tableau) -> str:
-    """The group a method is shown in."""
+    """Return the family of a method on pages."""
     if tableau.error is None:
         return FIXED_STEPS
     if tableau.status == "stand-in":
@@ -188,9 +187,9 @@ def family_of(tableau: Tableau) -> str:
 
 
 class TimedMotion:
-    """A robot in motion, and how well and how quickly each method follows it.
+    """A motion of a robot, on which integrators are measured.
 
-    `q0` may be several starts (k, n): an error is then the median of theirs. With `repeats` = 0 times are rough.
+    `q0` may be several starts (k, n): an error is then their median. With `repeats` = 0 times are rough.
     """
 
     def __init__(
@@ -212,9 +211,9 @@ class TimedMotion:
             )
         driven = equations_of(MotionRecord(robot, self.law))
         self.program, self.smooth = derivative(driven), derivative(driven, loop_limits=False)
-        given = np.atleast_2d(robot.unit(np.full(robot.nq, 0.3)) if q0 is None else np.asarray(q0, dtype=float))
+        starts = np.atleast_2d(robot.unit(np.full(robot.nq, 0.3)) if q0 is None else np.asarray(q0, dtype=float))
         self.layout = layout_of(robot, self.law)
-        self.starts = self.layout.joined({"q": given}, (len(given),))
+        self.starts = self.layout.joined({"q": starts}, (len(starts),))
         self._kernels: dict[Any, Rollout] = {}
         tight = self._rollouts(self._kernel("exact", method("dop853").steps()), "dop853", rtol=1e-14, atol=1e-15)
         _timed(tight)
@@ -229,15 +228,14 @@ class TimedMotion:
         self.exact = _records(tight)
 
     def fixed(self, tableau: Tableau, step: float) -> Point | None:
-        """Steps of this length by a method, or by the propagated formula of a pair."""
+        """Return the run with fixed steps by a method, or by the propagated formula of a pair; None if it fails."""
         steps = tableau.steps(fixed=True)
         kernel = self._kernel((tableau.name, "fixed"), steps)
         return self._measured(step, lambda copies: self._rollouts(kernel, "rk1", copies, step=step), steps.stages)
 
     def pair(self, tableau: Tableau, tolerance: float, rule: str = "pi") -> Point | None:
-        """Steps chosen by the error estimate: the rule of `simulate` ("pi"), or one of `MACHADO`."""
+        """Return the run with adaptive steps by rule "pi" of `simulate`, or one of `MACHADO`; None if it fails."""
         kernel = self._kernel((tableau.name, "pair"), tableau.steps())
-
         gains = STEP_RULES[rule](tableau)
 
         def make(copies: int) -> Rollouts:
@@ -249,7 +247,7 @@ class TimedMotion:
         return self._measured(tolerance, make, tableau.stages - tableau.fsal)
 
     def polynomials(self, orders: TaylorPolynomials, step: float) -> Point | None:
-        """Taylor polynomials of these orders for positions and velocities, compiled; Euler's method takes the steps."""
+        """Return the run of compiled Taylor polynomials, with Euler's method for the steps; None if it fails."""
         key = ("jets", *orders.weights)
         if key not in self._kernels:
             self._kernels[key] = self._compiled(self.increment(orders), EULER)
@@ -260,7 +258,7 @@ class TimedMotion:
         return increment(self.smooth, [positions] * n + [velocities] * (self.layout.size - n))
 
     def series(self, tolerance: float) -> Point | None:
-        """heyoka's Taylor series of an order that follows from the tolerance."""
+        """Return the run of heyoka's Taylor series, whose order follows from the tolerance; None if it fails."""
         checked = Taylor(self.smooth, tolerance)
         longest = np.diff(checked.solve(0.0, self.starts[0], self.duration).t).max()
         integrator = checked._integrator  # its own loop: that of Taylor.solve is Python, and chooses safer steps
@@ -288,18 +286,18 @@ class TimedMotion:
         self, kernel: Rollout, integrator: str, copies: int = 1, *, rtol: float | None = None,
         atol: float | None = None, step: float | None = None, gains: Gains | None = None,
     ) -> Rollouts:  # fmt: skip
-        """The motion, so many times one after the other, each time filling the lanes of a vector."""
+        """Return rollouts of `copies` of the motion, each in all lanes of a vector."""
         planned = plan(self.robot, self.law, settings(integrator, rtol, atol, step), self.duration, self.every)
         y = np.tile(self.starts, (copies * max(1, kernel.width // len(self.starts)), 1))
         return Rollouts(planned, kernel, y, np.zeros((len(y), 1)), gains)
 
     def _measured(self, setting: float, make: Callable[[int], Rollouts], stages: int) -> Point | None:
-        """The time of one motion: the least of several calls, each of enough copies to last a while."""
+        """Return the run with the smallest time of several calls, each with copies for a minimum duration."""
         first, begin = make(1), clock()
         best = _timed(first)
         if first.failed.any():
             return None
-        copies = int(np.clip(CALL / best, 1, 64))
+        copies = int(np.clip(MIN_CALL_SECONDS / best, 1, 64))
         for _ in range(self.repeats):
             if clock() - begin > REPEAT_LIMIT_SECONDS:
                 break
@@ -310,21 +308,21 @@ class TimedMotion:
     def _point(
         self, setting: float, found: Array, seconds: float, evaluations: int, steps: int, rejected: int
     ) -> Point | None:
-        """A run counts if it has something to do with the motion."""
+        """Return the point of a run; None if its error is 1 or more."""
         n = self.robot.n
         error = float(np.median(np.max(np.abs(found[:, :n] - self.exact[:, :n]), axis=(0, 1))))
         return Point(setting, error, seconds, evaluations, steps, rejected) if error < 1 else None
 
 
 def _timed(rollouts: Rollouts) -> float:
-    """Go to the end; the seconds of one vector of motions."""
+    """Integrate to the end; return the seconds of one vector of motions."""
     begin = clock()
     rollouts.advance(len(rollouts.plan.times))
     return float((clock() - begin) * rollouts.kernel.width / rollouts.padded)
 
 
 def _records(rollouts: Rollouts) -> Array:
-    """(records, entries, motions)"""
+    """Return the records (records, entries, motions)."""
     records: Array = rollouts.records[:, :, : rollouts.count]
     return records
 
@@ -333,25 +331,24 @@ MACHADO = ("machado", "machado_consistent")
 
 
 def machado_options(gains: Gains, tolerance: float, entries: int) -> Array:
-    """Rule (14) in the compiled loop: as `integrate.control` has it, but for the norm.
+    """Return the options of rule (14) for the compiled loop, as in `integrate.control` except for the norm.
 
-    The paper compares each variable with TOL; the loop knows the root mean square of all, which here is made their
-    length: never less than the largest, and at most sqrt(entries) times as much.
+    The paper compares each variable with TOL. The root mean square of the loop is scaled to the Euclidean norm, which
+    is 1 to sqrt(entries) times the largest variable.
     """
     return step_options(gains, 0.0, tolerance / np.sqrt(entries), np.inf, "float64")
 
 
-def swept(
+def measured_line(
     name: str, order: int, family: str, settings: Sequence[float], measure: Callable[[float], Point | None]
 ) -> MethodLine:
-    """A method at one setting after the other, until it takes too much or meets rounding."""
+    """Return the runs of a method by setting, until it needs too many evaluations or reaches rounding."""
     points: list[Point] = []
     for setting in settings:
         point = measure(setting)
         if point is None:
             continue
-        stuck = points and point.error < ROUNDING_ERROR and point.error > 0.5 * points[-1].error
-        if stuck:
+        if points and 0.5 * points[-1].error < point.error < ROUNDING_ERROR:
             break
         points.append(point)
         if point.evaluations > MAX_EVALUATIONS:
@@ -362,12 +359,12 @@ def swept(
 def fixed_line(motion: TimedMotion, tableau: Tableau, substeps: Sequence[int] = REFERENCE_SUBSTEPS) -> MethodLine:
     """Return the line of a method with fixed steps."""
     steps = [motion.every / k for k in substeps]
-    return swept(tableau.name, tableau.order, FIXED_STEPS, steps, lambda h: motion.fixed(tableau, h))
+    return measured_line(tableau.name, tableau.order, FIXED_STEPS, steps, lambda h: motion.fixed(tableau, h))
 
 
 TAYLOR_POLYNOMIALS = "Taylor polynomials"
 RECOMMENDED = ("T6,5", "T8,8", "T10,9", "T10,10")
-"""The polynomials that are timed if no names are given: the quickest of each accuracy on small arms."""
+"""The polynomials that are timed by default: the fastest for each accuracy on small arms."""
 
 
 def polynomial_line(
@@ -375,7 +372,7 @@ def polynomial_line(
 ) -> MethodLine:
     """Return the line of one of the T_ij of Machado and Galhano, by default under this name of theirs."""
     steps = [motion.every / k for k in substeps]
-    return swept(
+    return measured_line(
         name or f"T{orders.terms[0]},{orders.terms[1]}",
         orders.order,
         TAYLOR_POLYNOMIALS,
@@ -389,15 +386,15 @@ def pair_line(
 ) -> MethodLine:
     """Return the line of a pair over tolerances."""
     tableau = method(name)
-    return swept(name, tableau.order, family_of(tableau), tolerances, lambda x: motion.pair(tableau, x, rule))
+    return measured_line(name, tableau.order, family_of(tableau), tolerances, lambda x: motion.pair(tableau, x, rule))
 
 
 def series_line(motion: TimedMotion, tolerances: Sequence[float] = SERIES_TOLERANCES) -> MethodLine | None:
-    """heyoka's Taylor series; None where heyoka is not installed or the torque law is not smooth."""
+    """Return the line of heyoka's Taylor series; None if it is not installed or the torque law is not smooth."""
     begin = time.perf_counter()
     points = []
     for tolerance in tolerances if find_spec("heyoka") else ():
-        if time.perf_counter() - begin > COMPILING:
+        if time.perf_counter() - begin > MAX_COMPILE_SECONDS:
             break
         try:
             point = motion.series(tolerance)
@@ -408,10 +405,10 @@ def series_line(motion: TimedMotion, tolerances: Sequence[float] = SERIES_TOLERA
 
 
 def recommended(motion: TimedMotion) -> list[MethodLine]:
-    """Return the Taylor polynomials that compile in time; none where the torque law is not smooth."""
+    """Return the lines of recommended Taylor polynomials that compile in time; none for laws that are not smooth."""
     begin, lines = time.perf_counter(), list[MethodLine]()
     for name in RECOMMENDED:
-        if time.perf_counter() - begin > COMPILING:
+        if time.perf_counter() - begin > MAX_COMPILE_SECONDS:
             break
         try:
             lines.append(polynomial_line(motion, polynomials(name), name=name))
@@ -427,10 +424,9 @@ def work_precision(
     q0: ArrayLike | None = None,
     torque: Any = None,
 ) -> WorkPrecision:
-    """Return every method (or those named) over its row of steps or tolerances; "taylor" is heyoka's, where installed.
+    """Return the lines of all methods, or those named, over steps or tolerances; "taylor" is that of heyoka.
 
-    Without names Taylor polynomials are among them, the `RECOMMENDED` ones, as far as they compile in `COMPILING`
-    seconds and the torque law is smooth.
+    Without names they include the `RECOMMENDED` Taylor polynomials that compile within `MAX_COMPILE_SECONDS`.
     """
     motion = TimedMotion(robot, duration, q0, torque)
     lines: list[MethodLine | None] = []

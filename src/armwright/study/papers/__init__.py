@@ -1,7 +1,7 @@
-"""The five papers armwright grew out of, each as a short script that runs its tables and figures again.
+"""The five papers on which armwright is based, each as a script that reproduces its tables and figures.
 
-A paper is a module with a function `study()` that returns a `Study`: what was published beside what is obtained, a
-verdict for each, and the figures redrawn. `expected.toml` keeps the verdicts that held when they were last looked at.
+A paper is a module with a function `study()` that returns a `PaperStudy`: published and obtained values with verdicts,
+and the figures redrawn. `expected.toml` has the verdicts at the last review.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAPERS = {
 
 
 def study(paper: str) -> PaperStudy:
-    """Run one paper."""
+    """Return the study of a paper."""
     if paper not in PAPERS:
         raise unknown("paper", paper, [*PAPERS, "all"])
     made: PaperStudy = import_module(f"armwright.study.papers.{paper}").study()
@@ -30,13 +30,13 @@ def study(paper: str) -> PaperStudy:
 
 
 def expected(paper: str) -> dict[str, Verdict]:
-    """The verdicts that held before, by finding."""
+    """Return the verdicts at the last review, by finding."""
     text = resources.files("armwright.study.papers").joinpath("expected.toml").read_text(encoding="utf-8")
     return {key: Verdict(value) for key, value in tomllib.loads(text).get(paper, {}).items()}
 
 
 def lost(made: PaperStudy) -> list[tuple[str, Verdict, Verdict | None]]:
-    """Return findings that no longer hold: the finding, its verdict before and now (None if it is gone)."""
+    """Return the findings with a worse verdict: the finding, its verdict before and now (None if it is missing)."""
     now = {finding.key: finding.verdict for finding in made.findings if not finding.timed}
     return [
         (key, before, now.get(key))

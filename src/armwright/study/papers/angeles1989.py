@@ -2,9 +2,8 @@
 
 J. Angeles, O. Ma, A. Rojas, 'An algorithm for the inverse dynamics of n-axis general manipulators using Kane's
 equations', Computers Math. Applic. 17 (1989). The formulation is `formulations/kane.py`. Figures 4 to 8 are curves
-without numbers, so they are redrawn and only statements about them can be checked. Tables called 'stored' are what an
-independent NumPy prototype and Pinocchio obtained for the same readings; they hold our numbers in place, not the
-paper's.
+without numbers, so they are redrawn and only statements about them can be checked. Tables called 'stored' are results
+of an independent NumPy prototype and of Pinocchio for the same readings, not of the paper.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ INFERRED = "stroke (1 m), attitude (wrist horizontal) and spline (4-5-6-7) are i
 
 
 def study() -> PaperStudy:
-    """All findings and figures of the paper."""
+    """Return all findings and figures of the paper."""
     return PaperStudy.of_parts(
         "angeles1989",
         "Angeles, Ma, Rojas 1989: inverse dynamics using Kane's equations",
@@ -76,20 +75,20 @@ def study() -> PaperStudy:
 
 
 def rows(text: str) -> list[Row]:
-    """A table of the paper as rows for `Robot.from_dh`."""
-    made: list[Row] = []
+    """Return a table of the paper as rows for `Robot.from_dh`."""
+    table: list[Row] = []
     for kind, *numbers in (line.split() for line in text.strip().splitlines()):
         alpha, a, b, mass, *body = map(float, numbers)
         geometry = {"type": kind, "alpha": math.radians(alpha), "a": a, "b": b, "theta": 0.0}
-        made.append({**geometry, "mass": mass, "com": body[:3], "inertia": [*body[3:], 0.0, 0.0, 0.0]})
-    return made
+        table.append({**geometry, "mass": mass, "com": body[:3], "inertia": [*body[3:], 0.0, 0.0, 0.0]})
+    return table
 
 
 STANFORD, SIX_AXIS = (rows(ANGELES_TABLES[name]) for name in ("stanford", "six_axis"))
 
 
 def _stored(where: str, what: str, table: str, ours: Callable[[Array], Array]) -> Finding:
-    """Torques stored from a prototype, to a unit of their last digit."""
+    """Return the comparison with torques stored from a prototype, to a unit of their last digit."""
     name = f"torques stored from a prototype, {what}"
     return stored(where, name, ANGELES_TABLES[table], ours, 1e-6, "not the paper's numbers")
 
@@ -104,7 +103,7 @@ COUNT_REASONS = {
 
 
 def _table_1() -> Part:
-    """Every row of table 1 beside our count of the same formulation."""
+    """Return the findings on every row of table 1 against our count of the same formulation."""
     table = [row for row in PUBLISHED if row.table == "Angeles 1"]
     findings = []
     for row in table:
@@ -127,7 +126,7 @@ def _table_1() -> Part:
 
 
 def _ours(row: Published) -> tuple[OperationCount, str]:
-    """Kane and Levinson's count is for the Stanford arm alone, all others are for six general joints."""
+    """Return our count for a row: for the Stanford arm (Kane and Levinson), or for six general joints."""
     if row.authors == "Kane, Levinson":
         return count_operations("inverse_dynamics", row.ours, robot=aw.load("stanford")), "Stanford arm"
     return count_operations("inverse_dynamics", row.ours, joints=6), "six joints"
@@ -138,7 +137,7 @@ def _operations(name: str, n: int) -> int:
 
 
 def _growth(table: list[Published]) -> Plot:
-    """Operations per joint, so that formulas of much the same slope come apart."""
+    """Return the plot of operations per joint, which separates formulas of similar slope."""
     sizes = list(range(3, 13))
     drawn = [row for row in table if row.products and row.authors != "Hollerbach"]
     curves = []
@@ -156,7 +155,7 @@ def _growth(table: list[Published]) -> Plot:
 
 
 def _recount() -> Part:
-    """The listed steps added up, for six joints, and what tracing finds."""
+    """Return the findings on the sums of the listed steps for six joints, against tracing."""
     n = 6
     steps = ("link_1", "link_2_to_n", "inward", "nothing_beyond_n", "planar_link_1")
     first, others, inner, saved, planar = (np.sum(ANGELES_TABLES[name], axis=0) for name in steps)
@@ -186,7 +185,7 @@ def _recount() -> Part:
 
 
 def count_coincident(n: int) -> OperationCount:
-    """Kane's equations for a general robot whose first two frames have a common axis and origin."""
+    """Return the count of Kane's equations for a robot whose first two frames have a common axis and origin."""
     graph = Graph()
     mechanism = general_mechanism(graph, n)
     first = replace(mechanism.joints[0], ca=1, sa=0, a=0, d=0)
@@ -198,7 +197,7 @@ def count_coincident(n: int) -> OperationCount:
 
 
 def _equations() -> Part:
-    """Stages 1 to 3 written out, with and without the signs that are printed wrongly, on the Stanford arm."""
+    """Return the findings on stages 1 to 3 with correct and printed signs, on the Stanford arm."""
     table, arm = STANFORD, aw.load("stanford")
     q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, 50, 6))
     exact = arm.inverse_dynamics(q, qd, qdd)
@@ -238,7 +237,7 @@ def _equations() -> Part:
 
 
 def projected(arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-    """(29): A^T hd + B^T m (cdd - g), with A and B of (32)-(36), summed over the links; for many states."""
+    """Return (29) for many states: the sum over links of A^T hd + B^T m (cdd - g), with A and B of (32)-(36)."""
     partial, R = arm.partial_velocities(q), arm.link_poses(q)[..., :3, :3]
     steady = np.einsum("slij,slkj->slki", R, arm.convective_accelerations(q, qd))
     tau = np.zeros_like(q)
@@ -253,7 +252,7 @@ def projected(arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
 
 
 def frames(table: Sequence[Row], q: Array) -> Array:
-    """The last frame seen from the base, by (7) and (8)."""
+    """Return the pose of the last frame in the base, by (7) and (8)."""
     T = np.eye(4)
     for row, x in zip(table, q, strict=True):
         Q, a = _joint(row, x)
@@ -262,7 +261,7 @@ def frames(table: Sequence[Row], q: Array) -> Array:
 
 
 def _joint(row: Row, q: float, sign: float = 1.0) -> tuple[Array, Array]:
-    """Q (7) and a (8) of one joint; `sign` is that of the arm of a prismatic joint in stage 1."""
+    """Return Q (7) and a (8) of a joint; `sign` is that of the lever arm of a prismatic joint in stage 1."""
     prismatic = row["type"] == "prismatic"
     theta, b = (row["theta"], sign * (row["b"] + q)) if prismatic else (row["theta"] + q, row["b"])
     (c, s), (ca, sa) = ((math.cos(x), math.sin(x)) for x in (theta, row["alpha"]))
@@ -271,7 +270,7 @@ def _joint(row: Row, q: float, sign: float = 1.0) -> tuple[Array, Array]:
 
 
 def stages(table: Sequence[Row], q: Array, qd: Array, qdd: Array, stage1: float = 1.0, stage2: float = 1.0) -> Array:
-    """The algorithm of section 6 in the paper's own coordinates; a sign of -1 is the printed one."""
+    """Return the torques by the algorithm of section 6, in the coordinates of the paper; a sign of -1 is as printed."""
     e, zero = np.array([0.0, 0.0, 1.0]), np.zeros(3)
     w, wd, rho, W, p = zero, zero, zero, np.zeros((3, 3)), np.array([0, 0, 9.81])
     links = []
@@ -297,7 +296,7 @@ def stages(table: Sequence[Row], q: Array, qd: Array, qdd: Array, stage1: float 
 
 
 def _power_balance(arm: Robot) -> tuple[float, float]:
-    """Work against gain of energy along example 1: as ours, and with the printed sign of the force of joint 3."""
+    """Return the errors of work against energy in example 1, with our and the printed sign of the force of joint 3."""
     run = aw.torques_along(arm, EXAMPLE_1)
     gain = run.energy[-1] - run.energy[0]
     printed = run.tau * np.array([1, 1, -1, 1, 1, 1])
@@ -310,7 +309,7 @@ def _power_balance(arm: Robot) -> tuple[float, float]:
 
 
 def _example_1() -> Part:
-    """Figures 4 and 5: the Stanford arm."""
+    """Return the findings on figures 4 and 5: the Stanford arm."""
     arm, other = aw.load("stanford"), along_z3()
     run, extended = aw.torques_along(arm, EXAMPLE_1, every=0.05), aw.torques_along(other, EXAMPLE_1, every=0.05)
     t, along_z = run.t, run.tau * np.array([1, 1, -1, 1, 1, 1])
@@ -349,7 +348,7 @@ def _example_1() -> Part:
 
 
 def along_z3() -> Robot:
-    """The Stanford arm with d = -b as the coordinate, so that a positive q3 extends it."""
+    """Return the Stanford arm with the coordinate d = -b, so that a positive q3 extends it."""
     table = [{**row, "d": -row["b"]} for row in STANFORD]
     return Robot.from_dh([{k: v for k, v in row.items() if k != "b"} for row in table], "modified", name="stanford, d3")
 
@@ -379,7 +378,7 @@ def _readings_of_table_2() -> Part:
 
 
 def _peaks(table: Sequence[Row]) -> Array:
-    """The largest torques of example 1 by the algorithm written out, which compiles nothing for each reading."""
+    """Return the largest torques of example 1 by `stages`, without compilation for each reading."""
     states = zip(*EXAMPLE_1(np.linspace(0, 10, 101)), strict=True)
     return np.asarray(np.abs([stages(table, *state) for state in states]).max(axis=0))
 
@@ -388,18 +387,18 @@ def _peaks(table: Sequence[Row]) -> Array:
 
 
 def pose(y: float) -> Array:
-    """The hand on the path, its axis horizontal along x."""
+    """Return the pose of the hand on the path, its axis horizontal along x."""
     return np.array([[0, 0, 1, 1.33], [0, 1, 0, y], [-1, 0, 0, 1.80], [0, 0, 0, 1.0]])
 
 
 def line(arm: Robot, spline: trajectory.Trajectory) -> trajectory.Trajectory:
-    """The joints on the path of example 2, by numeric inverse kinematics."""
-    near = np.radians([0, 90, -135, 45, 90, 90])
-    return trajectory.cartesian_line(arm, pose(0.0), pose(1.0), spline, near)
+    """Return the joint trajectory of example 2, by numeric inverse kinematics."""
+    guess = np.radians([0, 90, -135, 45, 90, 90])
+    return trajectory.cartesian_line(arm, pose(0.0), pose(1.0), spline, guess)
 
 
 def _path() -> Part:
-    """Table 3 and figures 6 and 7: where the path lies, the spline on it, the joints."""
+    """Return the findings on table 3 and figures 6 and 7: the path, its spline, the joints."""
     arm = aw.load("thomas_tesar")
     spline, other = trajectory.normal_spline(0, 1, 1.0), trajectory.quintic([0, 1], [0, 1])
     motion = line(arm, spline)
@@ -442,7 +441,7 @@ def _path() -> Part:
 
 
 def _example_2() -> Part:
-    """Figure 8, by both readings of the frames in which the bodies are given."""
+    """Return the findings on figure 8, by both readings of the frames of the bodies."""
     distal, literal = aw.load("thomas_tesar"), Robot.from_dh(SIX_AXIS, "angeles", name="literal")
     motion = line(distal, trajectory.normal_spline(0, 1, 1.0))
     runs = [aw.torques_along(arm, motion, every=0.01) for arm in (distal, literal)]

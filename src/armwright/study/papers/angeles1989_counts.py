@@ -1,8 +1,7 @@
 """Angeles, Ma and Rojas (1989), section 6: whose count is the lowest, and what a prismatic joint adds.
 
-Table 1 compares Kane's equations with Khalil's version of Newton and Euler's. Its 105 products a joint for Khalil are
-those of moments I wd + w x I w, which the paper takes as well; with Euler's tensor both need 96. So both are counted
-here both ways.
+Table 1 compares Kane's equations with Khalil's version of Newton-Euler. Its 105 products per joint for Khalil belong to
+moments I wd + w x I w, as in the paper itself; with Euler's tensor both need 96. Both are counted both ways here.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from armwright.trace.tracing import general_mechanism
 def khalil_by_inertia(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
-    """`khalil` with moments J wd + w x J w, as in 1986."""
+    """Return the torques of `khalil` with moments J wd + w x J w, as in 1986."""
     motions = tensor_motion(mechanism, q, qd, qdd)
     return inward(
         mechanism.parents, _force, khalil.KhalilForce(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads
@@ -43,7 +42,7 @@ def _force(
 def kane_by_euler(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
-    """`kane` with the rate of angular momentum by Euler's tensor."""
+    """Return the torques of `kane` with the rate of angular momentum by Euler's tensor."""
     base = kane.Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -mechanism.gravity)
     motions = outward(mechanism.parents, kane.motion, base, mechanism.joints, mechanism.bodies, q, qd, qdd)
     return inward(
@@ -69,24 +68,24 @@ TENSORS = {
     "without Euler's tensor": (find_formulation("inverse_dynamics", "kane"), _variant("khalil", khalil_by_inertia)),
     "with Euler's tensor in both": (_variant("kane", kane_by_euler), find_formulation("inverse_dynamics", "khalil")),
 }
-"""Kane's equations and Khalil's, their moments taken alike."""
+"""Kane's and Khalil's equations with the same form of moments."""
 
 
 def general_count(method: Formulation, joints: int | str) -> OperationCount:
-    """Return the count of the paper's algorithm for a general robot of n joints."""
+    """Return the operation count for a general robot of n joints, or of these joint types."""
     graph = Graph()
     return count_on(general_mechanism(graph, joints), graph, method)
 
 
 def formulas(method: Formulation) -> tuple[str, str]:
-    """Products and sums as polynomials in n."""
+    """Return products and sums as polynomials in n."""
     sizes = (3, 4, 5)
     counts = [general_count(method, n) for n in sizes]
     return polynomial(sizes, [c.multiplications for c in counts]), polynomial(sizes, [c.additions for c in counts])
 
 
 def lowest(printed: Published) -> list[Finding]:
-    """Section 6: 'less than those of the most efficient algorithm in the literature', that of Khalil et al."""
+    """Return the findings on section 6: 'less than the most efficient algorithm in the literature', Khalil's."""
     findings = []
     for how, pair in TENSORS.items():
         ours, theirs = (products_and_sums(general_count(method, 6)) for method in pair)
@@ -110,7 +109,7 @@ def lowest(printed: Published) -> list[Finding]:
 
 
 def stages_of(kind: str) -> list[tuple[int, int]]:
-    """Products and sums of stage 1 and of stages 1 and 2 for one joint amid others, rotational "R" or prismatic "P"."""
+    """Return products and sums of stage 1, and of stages 1 and 2, for an inner joint: "R" or "P" (prismatic)."""
     graph = Graph()
     mechanism = general_mechanism(graph, f"R{kind}")
 
@@ -128,7 +127,7 @@ def stages_of(kind: str) -> list[tuple[int, int]]:
 
 
 def prismatic_terms() -> list[Finding]:
-    """The terms in p, the number of prismatic joints, of (52) and (56)."""
+    """Return the findings on the terms in p, the number of prismatic joints, of (52) and (56)."""
     stages = [[b - a for a, b in zip(*pair, strict=True)] for pair in zip(*map(stages_of, "RP"), strict=True)]
     (products_1, _), (products, sums) = stages
     more, fewer = (general_count(find_formulation("inverse_dynamics", "kane"), types) for types in ("RRRPRR", "RRRRRR"))

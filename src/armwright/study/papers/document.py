@@ -1,4 +1,4 @@
-"""The table of findings in a paper's document: written from a run, and read again to be compared with one."""
+"""The table of findings in the document of a paper: writing, reading and comparison."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def with_findings(text: str, study: PaperStudy) -> str:
-    """The document with the table of this run between its marks."""
-    before, old, after = _parted(text)
-    del old
+    """Return the document with the table of this study between its marks."""
+    before, _, after = _split_at_marks(text)
     return f"{before}{BEGIN_MARK}\n{table(study)}{END_MARK}{after}"
 
 
 def findings_of(text: str) -> str:
     """Return the text between the marks."""
-    return _parted(text)[1]
+    return _split_at_marks(text)[1]
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _split_at_marks(text: str) -> tuple[str, str, str]:
     if text.count(BEGIN_MARK) != 1 or text.count(END_MARK) != 1:
         raise InputError(f"the document has no place for its findings; expected one {BEGIN_MARK} and one {END_MARK}")
     before, rest = text.split(BEGIN_MARK)
@@ -35,7 +34,7 @@ def _parted(text: str) -> tuple[str, str, str]:
 
 
 def table(study: PaperStudy) -> str:
-    """All findings but what is timed, in rows of `COLUMNS`, and the reasons below."""
+    """Return all findings except timed ones, in rows of `COLUMNS`, with notes below."""
     shown = [f for f in study.findings if not f.timed]
     reasons = {why: k for k, why in enumerate(dict.fromkeys(f.why for f in shown if f.why), start=1)}
     lines = [_line(COLUMNS), "|" + "---|" * len(COLUMNS), *(_line(_noted(f, reasons)) for f in shown)]
@@ -53,7 +52,7 @@ def _line(texts: tuple[str, ...]) -> str:
 
 
 def same_tables(one: str, other: str, relative: float = 0.1, absolute: float = 1e-3) -> bool:
-    """Return whether two tables agree: every word, and every number within what another machine may change."""
+    """Return whether two tables have the same words, and the same numbers within the tolerances of other machines."""
     if _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
         return False
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)

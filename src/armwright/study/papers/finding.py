@@ -29,7 +29,7 @@ from armwright.study.papers.judgement import (
 )
 
 NOTHING = "-"
-"""Where the paper prints nothing."""
+"""The cell of a value that the paper does not print."""
 
 VERDICT_TONES = {
     verdict.value: tone
@@ -41,20 +41,21 @@ VERDICT_TONES = {
     }.items()
     for verdict in verdicts
 }
-"""What a verdict looks like on a page."""
+"""The style of each verdict on a page."""
 
 COLUMNS = ("where", "what", *(against.value for against in Against), "obtained", "held to", "verdict")
 TERMINAL_COLUMNS = ("where", "what", "against", "expected", "obtained", "held to", "verdict")
-"""The same for a terminal: what stands in the columns of `Against` in one, and which it is in another."""
+"""The columns for a terminal: one for the kind of reference, and one for its value."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`where` in the paper, `what` is looked at, both as text, and `why` where they differ or cannot be compared.
+    """A comparison of a published value (`expected`) with an obtained one.
 
-    `expected` is what ours is held to, and `against` says whose it is: the paper's number or claim, what theory says,
-    a value stored from a prototype. Where print is held to other print, `obtained` is that other print, and nothing is
-    measured. `timed` marks what depends on the machine: it is shown, never held against a later run.
+    `where` is the place in the paper, `what` the quantity, and `why` the reason of a difference. `against` is the kind
+    of the reference: a number or claim of the paper, theory, or a value stored from a prototype. For a comparison of
+    print with other print, `obtained` is the other print. `timed` findings depend on the machine and are never compared
+    with a later run.
     """
 
     where: str
@@ -80,7 +81,7 @@ class Finding:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """As `COLUMNS` has it."""
+        """The cells of `COLUMNS`."""
         cells, obtained = dict.fromkeys(Against, NOTHING), self.obtained
         cells[self.against] = self.expected
         if self.against is Against.PRINT:
@@ -90,7 +91,7 @@ class Finding:
 
     @property
     def narrow(self) -> tuple[str, ...]:
-        """As `NARROW` has it."""
+        """The cells of `TERMINAL_COLUMNS`."""
         judged = (self.judgement.held_to, self.verdict.value)
         return (self.where, self.what, self.against.value, self.expected, self.obtained, *judged)
 
@@ -104,12 +105,12 @@ HELD_TO = {
 }
 
 Part: TypeAlias = tuple[list[Finding], list[Plot]]
-"""What one table, figure or section comes to."""
+"""The findings and plots of a table, figure or section."""
 
 
 @dataclass(frozen=True)
 class PaperStudy:
-    """All findings of a paper, its figures redrawn, and a few sentences that sum it up."""
+    """All findings of a paper, its figures redrawn, and a summary."""
 
     paper: str
     title: str
@@ -125,12 +126,12 @@ class PaperStudy:
 
     @classmethod
     def of_parts(cls, paper: str, title: str, summary: str, parts: Mapping[Callable[[], Part], float]) -> PaperStudy:
-        """Return the study of all parts; the seconds that each part took before drive the progress bar."""
+        """Return the study of all parts; their typical seconds drive the progress bar."""
         findings, plots = together(_run(parts))
         return cls(paper, title, summary, tuple(findings), tuple(plots))
 
     def page(self) -> str:
-        """One page with the table of findings, why they are not equal, and all figures."""
+        """Return a page with the table of findings, reasons of differences, and all figures."""
         reasons = {why: str(k) for k, why in enumerate(dict.fromkeys(f.why for f in self.findings if f.why), start=1)}
         rows = [[*COLUMNS, "note"], *([*f.row, reasons.get(f.why, "")] for f in self.findings)]
         tables = [("Published beside obtained", rows)]
@@ -140,22 +141,22 @@ class PaperStudy:
 
 
 def index(studies: Iterable[PaperStudy]) -> str:
-    """Return the page that leads to those of all papers: how many findings of each have which verdict.
+    """Return the index page of all papers, with the number of findings by verdict.
 
-    Findings held to a number of the paper, to a claim, to other print, to theory and to a prototype are counted apart.
+    Findings with different kinds of reference are counted separately.
     """
-    made = list(studies)
-    body = f'<p class="lead">{escape(tally([finding for study in made for finding in study.findings]))}.</p>'
-    body += "".join(_panel(made, against) for against in Against)
+    listed = list(studies)
+    body = f'<p class="lead">{escape(tally([finding for study in listed for finding in study.findings]))}.</p>'
+    body += "".join(_panel(listed, against) for against in Against)
     return document("reproduction", "The papers, published beside obtained", body)
 
 
 def _panel(studies: Sequence[PaperStudy], against: Against) -> str:
-    """The verdicts of what is held to one thing."""
-    found = [(study, [f for f in study.findings if f.against is against]) for study in studies]
-    verdicts = [v for v in Verdict if any(f.verdict is v for _, findings in found for f in findings)]
+    """Return the table of verdicts with one kind of reference."""
+    rows_of = [(study, [f for f in study.findings if f.against is against]) for study in studies]
+    verdicts = [v for v in Verdict if any(f.verdict is v for _, findings in rows_of for f in findings)]
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("paper", *(v.value for v in verdicts)))
-    rows = "".join(f"<tr>{_linked(study)}{_counted(f, verdicts)}</tr>" for study, f in found)
+    rows = "".join(f"<tr>{_linked(study)}{_counted(f, verdicts)}</tr>" for study, f in rows_of)
     title = f"Held to {HELD_TO[against]}"
     return (
         f'<section class="panel"><h2>{escape(title)}</h2><div class="scroll"><table><thead><tr>{head}</tr></thead>'
@@ -175,27 +176,27 @@ def _counted(findings: Sequence[Finding], verdicts: Iterable[Verdict]) -> str:
 
 
 def _run(parts: Mapping[Callable[[], Part], float]) -> Iterator[Part]:
-    whole, done = sum(parts.values()), 0.0
+    total, done = sum(parts.values()), 0.0
     for run, seconds in parts.items():
-        with progress_part(done / whole, (done + seconds) / whole):
-            made = run()
+        with progress_part(done / total, (done + seconds) / total):
+            part = run()
         done += seconds
-        yield made
+        yield part
 
 
 def together(parts: Iterable[Part]) -> Part:
-    """Several parts as one."""
-    found = list(parts)
-    return [finding for findings, _ in found for finding in findings], [plot for _, plots in found for plot in plots]
+    """Return several parts as one."""
+    listed = list(parts)
+    return [finding for findings, _ in listed for finding in findings], [plot for _, plots in listed for plot in plots]
 
 
 def compare(
     where: str, what: str, published: str | float, obtained: float, why: str = "", unit: str = "", timed: bool = False,
     follows: bool = False,
 ) -> Finding:  # fmt: skip
-    """A number beside a printed one, which counts by its digits if it is given as text; a factor is shown as one.
+    """Return the comparison of a number with a printed one, by its digits if that is text.
 
-    Whole numbers are equal, or they differ; and so does what `follows` from other printed numbers.
+    Whole numbers, and numbers that `follow` from other printed ones, must be equal.
     """
     judgement = Printed(str(published), float(obtained), follows or whole(published, obtained))
     digits = 4 if judgement.verdict is not Verdict.DIGITS else 1 + sum(c.isdigit() for c in judgement.printed)
@@ -208,14 +209,14 @@ def compare(
 
 
 def whole(*numbers: str | float) -> bool:
-    """Return whether all are whole numbers, such as counts: these are equal or not."""
+    """Return True if all are whole numbers, such as counts, which must be equal."""
     return all(isinstance(x, int | np.integer) or (isinstance(x, str) and x.isdecimal()) for x in numbers)
 
 
 def compare_each(
     where: str, what: str, published: Sequence[float], obtained: Sequence[float], why: str = "", follows: bool = False
 ) -> Finding:
-    """Several numbers in one row beside printed ones, of which the worst decides."""
+    """Return the comparison of several numbers with printed ones; the worst verdict counts."""
     pairs = zip(published, obtained, strict=True)
     parts = tuple(Printed(str(a), float(b), follows or whole(a, b)) for a, b in pairs)
     theirs, ours = (", ".join(map(str, numbers)) for numbers in (published, obtained))
@@ -248,7 +249,7 @@ def trend(
     where: str, what: str, published: str, obtained: str, cases: Sequence[Bound], why: str = "", timed: bool = False,
     against: Against = Against.CLAIM,
 ) -> Finding:  # fmt: skip
-    """Something read off a figure: true in every case, in most, or not."""
+    """Return the finding on a trend of a figure: true in every case, in most, or not."""
     judgement = JudgementBounds(tuple(cases), most=True)
     shown = f"{obtained} ({judgement.count} of {len(cases)})" if len(cases) > 1 else obtained
     reason = "" if judgement.verdict is Verdict.HOLDS else why or "as measured here"
@@ -256,7 +257,7 @@ def trend(
 
 
 def theory(where: str, what: str, expected: float, obtained: float, allowed: float, why: str = "") -> Finding:
-    """A number the paper does not print, beside what theory says it must be."""
+    """Return the comparison of a number with theory, if the paper does not print it."""
     return claim(
         where, what, f"{expected:g}", f"{obtained:.2f}", below(abs(obtained - expected), allowed),
         "not as theory has it", remark=why, words="off by", against=Against.THEORY,
@@ -264,14 +265,14 @@ def theory(where: str, what: str, expected: float, obtained: float, allowed: flo
 
 
 def stored(where: str, what: str, text: str, ours: Callable[[Array], Array], allowed: float, why: str) -> Finding:
-    """Our values at the times of a table stored from a prototype, none of which may be off by more than `allowed`."""
+    """Return the comparison with a table stored from a prototype; errors may be up to `allowed`."""
     table = np.array([line.split() for line in text.strip().splitlines()], dtype=float)
     off = float(np.abs(ours(table[:, 0]) - table[:, 1:]).max())
     values = f"{table[:, 1:].size} values"
-    return beside_stored(where, what, values, f"off by {off:.1e} at most", at_most(off, allowed), why)
+    return compare_stored(where, what, values, f"off by {off:.1e} at most", at_most(off, allowed), why)
 
 
-def beside_stored(where: str, what: str, expected: str, obtained: str, off: Bound, why: str = "") -> Finding:
+def compare_stored(where: str, what: str, expected: str, obtained: str, off: Bound, why: str = "") -> Finding:
     """Return a comparison with values stored from an independent prototype, if the paper prints none."""
     return claim(where, what, expected, obtained, off, "not the stored values", remark=why, words="off by",
                  against=Against.PROTOTYPE)  # fmt: skip
@@ -305,10 +306,10 @@ __all__ = [
     "at_least",
     "at_most",
     "below",
-    "beside_stored",
     "claim",
     "compare",
     "compare_each",
+    "compare_stored",
     "rough",
     "same",
     "stored",

@@ -2,9 +2,9 @@
 
 B. Grigorov, 'A generalized Newton-Euler algorithm for dynamic simulation of robot-manipulators with revolute joints'.
 The formulation is `formulations/equilibrium.py`. The paper prints one number of its arm, the load of 3200 N, and no
-number of its results: the packaged robot `grigorov` and the constants below are a stand-in, chosen to be plausible. So
-the figures show what the paper describes, and only its statements can be checked. Tables called 'stored' are what an
-independent NumPy prototype obtained for the same stand-in; they hold our numbers in place, not the paper's.
+number of its results: the packaged robot `grigorov` and the constants below are a plausible stand-in. The figures show
+what the paper describes, and only its statements can be checked. Tables called 'stored' are results of an independent
+NumPy prototype for the same stand-in, not of the paper.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ VIA = np.radians([[0, 60, -95, 35, 0], [35, 45, -70, 25, -20], [70, 30, -60, 30,
 VIA_TIMES = (0.0, 3.0, 6.0)
 
 LOAD, GRAVITY = 3200.0, 9.81
-"""Newtons, the one number that the paper prints of its arm, and m/s^2."""
+"""The load, N, the only number of the arm in the paper, and gravity, m/s^2."""
 
 STIFFNESS = np.array([6e5, 9e5, 6e5, 2.5e5, 2e4])
 JOINT_DAMPING = np.array([2.5e3, 4e3, 2.5e3, 6e2, 1e2])
 CLOSURE: dict[str, Any] = {"q0": VIA[0], "qd0": np.radians([6.0, -5.0, 8.0, -6.0, 10.0])}
-"""The moment at which the valves close."""
+"""The state in which the valves close."""
 
 NO_DATA = "the paper prints neither dimensions nor masses nor a number of its results"
 STAND_IN = "stand-in data"
 
 
 def study() -> PaperStudy:
-    """All findings and figures of the paper."""
+    """Return all findings and figures of the paper."""
     arm = aw.load("grigorov")
     motion = trajectory.cubic(VIA_TIMES, VIA)
     parts: dict[Callable[[], Part], float] = {
@@ -101,7 +101,7 @@ STORED, HALF_A_DIGIT = "values stored from a prototype", 0.5e-6
 
 
 def _equations() -> Part:
-    """The closed form against recursion, and what its misprints do to an arm without special angles or gravity."""
+    """Return the findings on the closed form against recursion, and on its misprints, for a general arm."""
     arm = aw.random_robot(6, seed=1, prismatic=0.0).with_gravity([0, 0, 0])
     q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, 50, 6))
     exact = arm.inverse_dynamics(q, qd, qdd)
@@ -117,7 +117,7 @@ def _equations() -> Part:
               f"as by recursion, to {rough(max(error(''), by_name))}", below(max(error(""), by_name), 1e-12)),
         claim("eq. (13)", "one set of equations for the forward and the inverse problem", "both are solved",
               f"accelerations come back, to {rough(back)}", below(back, 1e-10)),
-        *_parted(arm, q, qd, qdd),
+        *_velocity_terms(arm, q, qd, qdd),
     ]  # fmt: skip
     for where, printed, why in MISPRINTS:
         off = error(printed)
@@ -126,8 +126,8 @@ def _equations() -> Part:
     return findings, []
 
 
-def _parted(arm: Robot, q: Array, qd: Array, qdd: Array) -> list[Finding]:
-    """(7), (8) and H of (12): what the velocities alone do, apart from what the accelerations of the joints do."""
+def _velocity_terms(arm: Robot, q: Array, qd: Array, qdd: Array) -> list[Finding]:
+    """Return the findings on the velocity terms (7), (8) and H of (12)."""
     links, torques = [], []
     steady, partial, exact = arm.convective_accelerations(q, qd), arm.partial_velocities(q), arm.coriolis_matrix(q, qd)
     for k, frames in enumerate(arm.link_poses(q)):
@@ -147,7 +147,7 @@ def _parted(arm: Robot, q: Array, qd: Array, qdd: Array) -> list[Finding]:
 
 
 def steady_torques(arm: Robot, R: Array, P: Array, qd: Array, steady: Array) -> Array:
-    """H of (12), with the rotation before C_VC that print lost; `steady` has C_eps, C_V and C_VC of every link."""
+    """Return H of (12), with the missing rotation before C_VC; `steady` has C_eps, C_V and C_VC of every link."""
     w, H = np.zeros(3), np.zeros(arm.n)
     for i, link in enumerate(arm.links):
         w = w + R[i][:, 2] * qd[i]
@@ -161,11 +161,11 @@ def steady_torques(arm: Robot, R: Array, P: Array, qd: Array, steady: Array) -> 
 
 
 def closed_form(arm: Robot, q: Array, qd: Array, qdd: Array, printed: str = "") -> Array:
-    """Equation (5) written out in NumPy, where one misprint can be put back; `printed` names it."""
+    """Return the torques of equation (5) in NumPy, with the misprint that `printed` names."""
     frames = arm.link_poses(q)
     R, P = frames[:, :3, :3], frames[:, :3, 3]
     motions = _in_world(arm, R, P, qd, qdd)
-    steady = _in_world(arm, R, P, qd, np.zeros(arm.n))  # (8): what is left without joint accelerations
+    steady = _in_world(arm, R, P, qd, np.zeros(arm.n))  # (8): without joint accelerations
     tau = np.zeros(arm.n)
     for j in range(arm.n):
         for i, link in enumerate(arm.links[j:], start=j):
@@ -183,7 +183,7 @@ def closed_form(arm: Robot, q: Array, qd: Array, qdd: Array, printed: str = "") 
 
 
 def _in_world(arm: Robot, R: Array, P: Array, qd: Array, qdd: Array) -> list[tuple[Array, Array, Array]]:
-    """Equations (6) in the axes of the base: w, wd and the acceleration of the centre of mass of every link."""
+    """Return equations (6) in base axes: w, wd and the acceleration of the centre of mass of every link."""
     w, wd, vd, origin, motions = np.zeros(3), np.zeros(3), np.zeros(3), P[0], []
     for i, link in enumerate(arm.links):
         z, s, c = R[i][:, 2], P[i] - origin, R[i] @ link.com
@@ -199,15 +199,14 @@ def _in_world(arm: Robot, R: Array, P: Array, qd: Array, qdd: Array) -> list[tup
 
 
 def _trajectories(arm: Robot, motion: trajectory.Trajectory) -> Part:
-    """Figures 2 and 3: the arm, and cubic trajectories through three points."""
+    """Return the findings on figures 2 and 3: the arm, and cubic trajectories through three points."""
     t = np.linspace(0, 6, 301)
     q, qd, qdd = motion(t)
     slowest = np.degrees(np.abs(motion(3.0)[1]).min())
     before, after = (np.array(motion(3 + side * 1e-9)) for side in (-1, 1))
     jump = float(np.abs(after - before).max())
     tilt = float(np.abs(arm.forward_kinematics(q)[:, :3, 2] - [0, 0, 1]).max())
-    found = arm.inverse_kinematics(arm.forward_kinematics(VIA), VIA + 0.1)
-    missed = float(np.abs(found - VIA).max())
+    missed = float(np.abs(arm.inverse_kinematics(arm.forward_kinematics(VIA), VIA + 0.1) - VIA).max())
     findings = [
         unchecked("figure 2", "CAD model of the arm", "five joints, load 3200 N", NO_DATA),
         unchecked("figure 3", "positions, velocities, accelerations of five joints", "curves", NO_DATA),
@@ -220,16 +219,16 @@ def _trajectories(arm: Robot, motion: trajectory.Trajectory) -> Part:
         claim("section 3", "place and heading of a horizontal load give the five joints", "inverse kinematics",
               f"joints found again, to {rough(missed)}", below(missed, 1e-9), remark=STAND_IN),
     ]  # fmt: skip
-    named = (("positions", "deg", q), ("velocities", "deg/s", qd), ("accelerations", "deg/s²", qdd))
+    quantities = (("positions", "deg", q), ("velocities", "deg/s", qd), ("accelerations", "deg/s²", qdd))
     plots = [
         Plot(f"Figure 3: {name} of the five joints", "t, s", f"{name}, {unit}", per_joint(t, np.degrees(values)))
-        for name, unit, values in named
+        for name, unit, values in quantities
     ]
     return findings, plots
 
 
 def _torques(arm: Robot, motion: trajectory.Trajectory) -> Part:
-    """Figure 4: the torques of joints 2 to 4 along figure 3."""
+    """Return the findings on figure 4: the torques of joints 2 to 4 along figure 3."""
     run = aw.torques_along(arm, motion, every=0.02)
     ranges = ", ".join(f"{i + 1}: {run.tau[:, i].min():.0f} to {run.tau[:, i].max():.0f}" for i in (1, 2, 3))
     axes = arm.link_poses(motion(2.0)[0])[1:4, :3, 2]
@@ -247,7 +246,7 @@ def _torques(arm: Robot, motion: trajectory.Trajectory) -> Part:
 
 
 def _load_as_force(arm: Robot, motion: trajectory.Trajectory) -> Part:
-    """N_Q of (12): the load of the example as a force on the last link in place of a body that it holds."""
+    """Return the finding on N_Q of (12): the load as a force on the last link instead of a body."""
     q, qd, qdd = motion(np.linspace(0, 6, 61))
     empty, rest = without_load(arm), np.zeros_like(q)
     pulled = load_wrenches(arm, q)
@@ -255,43 +254,43 @@ def _load_as_force(arm: Robot, motion: trajectory.Trajectory) -> Part:
                        arm.gravity_torque(q))  # fmt: skip
     moving = empty.inverse_dynamics(q, qd, qdd, link_wrenches=pulled, formulation=CLOSED)
     inertia = np.abs(moving - arm.inverse_dynamics(q, qd, qdd)).max(axis=0)
-    told = ", ".join(f"{x:.0f}" for x in inertia[1:4])
+    missing = ", ".join(f"{x:.0f}" for x in inertia[1:4])
     finding = claim(
         "section 3", "a load of 3200 N attached to the last link, as the force N_Q of (12)", "3200 N",
         f"at rest as the body that weighs as much, to {rough(still)}; along figure 3 the inertia of that body is "
-        f"missing, up to {told} Nm for joints 2 to 4", below(still, 1e-12), remark=STAND_IN,
+        f"missing, up to {missing} Nm for joints 2 to 4", below(still, 1e-12), remark=STAND_IN,
     )  # fmt: skip
     return [finding], []
 
 
 def without_load(arm: Robot) -> Robot:
-    """The arm with the mass of the load taken from the last link, where its centre of mass is."""
+    """Return the arm without the mass of the load at the centre of mass of the last link."""
     *inner, last = arm.links
     return replace(arm, links=(*inner, replace(last, mass=last.mass - LOAD / GRAVITY)))
 
 
 def load_wrenches(arm: Robot, q: Array) -> Array:
-    """The weight of the load on the last link, at its centre of mass, in the axes of that link: (states, links, 6)."""
-    found = np.zeros((*q.shape[:-1], arm.n, 6))
+    """Return the wrench of the load on the last link, in its axes: (states, links, 6)."""
+    wrenches = np.zeros((*q.shape[:-1], arm.n, 6))
     force = np.swapaxes(arm.link_poses(q)[..., -1, :3, :3], -1, -2) @ np.array([0.0, 0.0, -LOAD])
-    found[..., -1, :3], found[..., -1, 3:] = force, np.cross(arm.links[-1].com, force)
-    return found
+    wrenches[..., -1, :3], wrenches[..., -1, 3:] = force, np.cross(arm.links[-1].com, force)
+    return wrenches
 
 
 # ------------------------------------------------------------------------------------------------------------ figure 5
 
 
 def closed_valves(arm: Robot, sign: float = 1.0) -> torque.Law:
-    """Oil behind closed valves, a spring with a damper on each joint (14); at rest where the valves closed.
+    """Return the law of oil behind closed valves (14): a spring with a damper on each joint, at rest where they closed.
 
-    With sign = -1 the spring is the printed one, which pushes away from its free position.
+    With sign = -1 the spring is as printed, and pushes away from its free position.
     """
     k = sign * STIFFNESS
     return torque.spring_damper(k, JOINT_DAMPING, VIA[0] + arm.gravity_torque(VIA[0]) / k)
 
 
 def _oscillation(arm: Robot) -> Part:
-    """Figure 5: the valves close on a moving arm."""
+    """Return the findings on figure 5: the valves close on a moving arm."""
     run = aw.simulate(arm, closed_valves(arm), **CLOSURE, duration=1.5, rtol=1e-10, every=0.005)
     swing = np.degrees(run.q - VIA[0])
     peaks = ", ".join(f"{x:.2f}" for x in np.abs(swing).max(axis=0))
@@ -313,7 +312,7 @@ def _oscillation(arm: Robot) -> Part:
 
 
 def _linearised(arm: Robot, stiffness: Array) -> tuple[float, Array]:
-    """Small deviations from equilibrium: the fastest growth (1/s) and the undamped frequencies (Hz)."""
+    """Return the fastest growth (1/s) and undamped frequencies (Hz) of small deviations from equilibrium."""
     rest = np.zeros(arm.n)
     weight, _, M = arm.inverse_dynamics_derivatives(VIA[0], rest, rest)
     K, D = np.linalg.solve(M, np.diag(stiffness) + weight), np.linalg.solve(M, np.diag(JOINT_DAMPING))
@@ -323,27 +322,27 @@ def _linearised(arm: Robot, stiffness: Array) -> tuple[float, Array]:
 
 
 def _printed_sign(arm: Robot) -> Part:
-    """Equation (14) as printed pushes every joint away from its free position."""
-    away, held = (
+    """Return the finding that equation (14) as printed pushes every joint away from its free position."""
+    diverging, restored = (
         aw.simulate(arm, closed_valves(arm, sign), **CLOSURE, duration=0.3, every=0.005) for sign in (-1.0, 1.0)
     )
-    far = {run: np.degrees(np.abs(run.q - VIA[0]).max(axis=1)) for run in (away, held)}
+    deviation = {run: np.degrees(np.abs(run.q - VIA[0]).max(axis=1)) for run in (diverging, restored)}
     growth, _ = _linearised(arm, -STIFFNESS)
-    lost = float(away.t[np.argmax(far[away] > 90)])
+    lost = float(diverging.t[np.argmax(deviation[diverging] > 90)])
     finding = claim(
         "eq. (14)", "as printed: +k (theta - theta0)", "oscillation",
         f"grows with {growth:.0f} 1/s; a joint has turned by 90 deg after {lost:.2f} s", below(growth, 0),
         "a misprint: oil that is compressed pushes back, so the sign of the spring is minus", words="growth",
     )  # fmt: skip
     curves = [
-        Curve(name, run.t[1:].tolist(), far[run][1:].tolist())
-        for name, run in (("printed: +k", away), ("restoring: -k", held))
+        Curve(name, run.t[1:].tolist(), deviation[run][1:].tolist())
+        for name, run in (("printed: +k", diverging), ("restoring: -k", restored))
     ]
     return [finding], [Plot("Equation (14) as printed diverges", "t, s", "largest deviation, deg", curves, y_log=True)]
 
 
 def _integrators(arm: Robot) -> Part:
-    """The paper integrates with Matlab's ODE23, which is bs32 here, and names Kutta-Merson; and two of today's."""
+    """Return the findings on integrators: ODE23 (bs32) and Kutta-Merson of the paper, and two modern ones."""
     law = closed_valves(arm)
 
     def points(integrator: str, powers: range) -> list[tuple[int, float]]:
@@ -354,12 +353,8 @@ def _integrators(arm: Robot) -> Part:
         return [(run.statistics.evaluations, float(np.abs(run.q - exact.q).max())) for run in runs]
 
     exact = aw.simulate(arm, law, **CLOSURE, duration=1.5, rtol=1e-12, every=0.05)
-    last = {
-        "bs32": 7,
-        "merson43": 7,
-        "dop853": 9,
-        "radau": 5,
-    }  # the finest tolerance; radau runs in Python, so it takes longer
+    # powers of the finest tolerances; radau runs in Python, which is slower
+    last = {"bs32": 7, "merson43": 7, "dop853": 9, "radau": 5}
     found = {name: points(name, range(3, power + 1)) for name, power in last.items()}
     evaluations, error = found["bs32"][0]
     others = ", ".join(f"{name} {found[name][0][0]}" for name in ("dop853", "radau"))
@@ -384,7 +379,7 @@ def _integrators(arm: Robot) -> Part:
 
 
 def _growth() -> Part:
-    """Operations of the closed form and of the recursions, for 1 to 12 joints."""
+    """Return the findings on operations of the closed form and of recursions, for 1 to 12 joints."""
     sizes = list(range(1, 13))
     methods = [f.name for f in formulations("inverse_dynamics")]
     totals = {name: [operations("inverse_dynamics", name, n) for n in sizes] for name in methods}
@@ -416,7 +411,7 @@ def _growth() -> Part:
 
 
 def operations(problem: str, name: str, n: int) -> int:
-    """Products and sums for a general robot."""
+    """Return products and sums for a general robot."""
     return products_and_sums(count_operations(problem, name, joints=n))
 
 
@@ -425,7 +420,7 @@ def _exponent(totals: list[int]) -> float:
 
 
 def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
-    """'Each torque is computed without regard to the others': it is, and this is what it costs."""
+    """Return the findings on 'each torque is computed without regard to the others', and its cost."""
     state = [np.ascontiguousarray(x) for x in motion(np.linspace(0, 6, 10_000))]
     tau = arm.inverse_dynamics(*state)
     error = max(relative_difference(arm.joint_torque(j, *state), tau[:, j]) for j in range(1, 4))
@@ -453,7 +448,7 @@ def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
 
 
 def operations_alone(n: int, joint: int) -> int:
-    """Products and sums of the torque of one joint (counted from 0) of a general robot."""
+    """Return products and sums for the torque of one joint (from 0) of a general robot."""
     graph = Graph()
     return products_and_sums(count_on(general_mechanism(graph, n), graph, find_formulation(f"joint_torque[{joint}]")))
 
@@ -466,7 +461,7 @@ def _nanoseconds(f: Callable[[], Array], states: int) -> float:
 
 
 def _independent(arm: Robot, motion: trajectory.Trajectory) -> Part:
-    """The paper checks itself with Autodesk Inventor; we have Pinocchio for torques and MuJoCo for the motion."""
+    """Return the findings on the verification, with Pinocchio and MuJoCo in place of Autodesk Inventor."""
     why = "the model is not published; in its place, Pinocchio and MuJoCo"
     inventor = unchecked("section 4", "verified with Autodesk Inventor", "verified", why)
     return [inventor, _pinocchio(arm, motion), _mujoco(arm)], []
@@ -486,7 +481,7 @@ def _pinocchio(arm: Robot, motion: trajectory.Trajectory) -> Finding:
 
 
 def _mujoco(arm: Robot) -> Finding:
-    """Its own dynamics, its own springs and its own integrator, of fourth order with a step of 1 ms."""
+    """Return the finding on MuJoCo, with its dynamics, springs and integrator of order 4, and steps of 1 ms."""
     where, what = "section 4", "oscillation of figure 5 in MuJoCo"
     try:
         import mujoco  # noqa: PLC0415
@@ -515,13 +510,13 @@ CYLINDERS = {
     "stick": (("boom", (0.9, 0.35, 0.0), 0.0), (-0.35, 0.05, 0.0), 0.9),
     "tilt": (("stick", (0.6, 0.3, 0.0), 0.0), (-0.05, 0.25, 0.0), 0.9),
 }
-"""By the link that a cylinder turns: on what and where its barrel hangs, where its rod pushes, its closed length."""
+"""By the link that a cylinder turns: link and pivot of its barrel, point of its rod, closed length."""
 
 
 def with_cylinders(arm: Robot, by_stroke: bool) -> Robot:
-    """The arm with a cylinder, without mass, on boom, stick and tilt: each closes a loop with the joint that it turns.
+    """Return the arm with massless cylinders on boom, stick and tilt, each in a loop with the joint that it turns.
 
-    The coordinates are the strokes of the cylinders if `by_stroke`, and the angles of the joints if not.
+    The coordinates are the strokes of the cylinders if `by_stroke`, otherwise the angles of the joints.
     """
     joints, links, parents = list(arm.joints), list(arm.links), list(arm.parents)
     names = [link.name for link in arm.links]
@@ -545,56 +540,54 @@ def with_cylinders(arm: Robot, by_stroke: bool) -> Robot:
 
 
 def strokes(arm: Robot, q: Array) -> tuple[Array, Array]:
-    """The strokes of the cylinders at angles (..., 5) of the joints, and their growth with these; (..., 3) each."""
+    """Return the strokes of the cylinders at joint angles (..., 5), and their lever arms; (..., 3) each."""
     poses, names = with_cylinders(arm, by_stroke=False).link_poses(q), [link.name for link in arm.links]
-    found = []
+    columns = []
     for k, (name, (_, push, closed)) in enumerate(CYLINDERS.items()):
         pivot = poses[..., names.index(name), :, :]
         barrel = poses[..., arm.n + 2 * k, :3, 3]
         end = (pivot @ np.array([*push, 1.0]))[..., :3]
         along = end - barrel
         length = np.linalg.norm(along, axis=-1)
-        turned = np.cross(pivot[..., :3, 2], end - pivot[..., :3, 3])
-        found.append((length - closed, np.sum(along * turned, axis=-1) / length))
-    stroke, arms = (np.stack(values, axis=-1) for values in zip(*found, strict=True))
+        motion = np.cross(pivot[..., :3, 2], end - pivot[..., :3, 3])
+        columns.append((length - closed, np.sum(along * motion, axis=-1) / length))
+    stroke, arms = (np.stack(values, axis=-1) for values in zip(*columns, strict=True))
     return stroke, arms
 
 
 UNDRIVEN_JOINTS, CYLINDER_JOINTS = [0, 4], [1, 2, 3]
-"""The joints that no cylinder turns, and those that one does. By strokes, the arm has the former, then its strokes."""
+"""The joints without and with a cylinder. With strokes as coordinates, these follow the former joints."""
 
 
 def _cylinders(arm: Robot, motion: trajectory.Trajectory) -> Part:
-    """Forces of cylinders in place of torques, and the closure of the valves in strokes in place of angles."""
+    """Return the findings on forces of cylinders, and on the closure of the valves with strokes as coordinates."""
     by_stroke = with_cylinders(arm, by_stroke=True)
     q = np.asarray(motion(np.linspace(*VIA_TIMES[::2], 61))[0])
     stroke, arms = strokes(arm, q)
     forces = by_stroke.gravity_torque(np.column_stack([q[:, UNDRIVEN_JOINTS], stroke]))[:, 2:]
     off = relative_difference(forces, arm.gravity_torque(q)[:, CYLINDER_JOINTS] / arms)
-    swing, told = _closure_by_strokes(arm, by_stroke)
+    swing, difference = _closure_by_strokes(arm, by_stroke)
     findings = [
         claim("section 3", "forces of cylinders that hold the arm", "virtual work",
               f"{np.abs(forces).max() / 1e3:.0f} kN at most; as torques over lever arms to {rough(off)}",
               below(off, 1e-9), "not by virtual work", remark=STAND_IN, words="off by", against=Against.THEORY),
         claim("eq. (14)", "k and d transferred to the joints", "oscillation", "as with springs in the cylinders, to "
-              f"{100 * told:.0f} % of the largest deviation, {np.degrees(swing):.2f} deg", below(told, 0.1),
+              f"{100 * difference:.0f} % of the largest deviation, {np.degrees(swing):.2f} deg", below(difference, 0.1),
               "the transfer would not do", remark=STAND_IN, words="difference"),
     ]  # fmt: skip
     return findings, []
 
 
 def _closure_by_strokes(arm: Robot, by_stroke: Robot) -> tuple[float, float]:
-    """The largest deviation of boom, stick and tilt after closure, and by how much of it the two ways differ."""
+    """Return the largest deviation of boom, stick and tilt after closure, and the difference of both models over it."""
     (at, arms), start = strokes(arm, VIA[0]), CLOSURE["qd0"]
     k, d = (np.concatenate([x[UNDRIVEN_JOINTS], x[CYLINDER_JOINTS] / arms**2]) for x in (STIFFNESS, JOINT_DAMPING))
-    q0, qd0 = (
-        np.concatenate([VIA[0][UNDRIVEN_JOINTS], at]),
-        np.concatenate([start[UNDRIVEN_JOINTS], start[CYLINDER_JOINTS] * arms]),
-    )
+    q0 = np.concatenate([VIA[0][UNDRIVEN_JOINTS], at])
+    qd0 = np.concatenate([start[UNDRIVEN_JOINTS], start[CYLINDER_JOINTS] * arms])
     law = torque.spring_damper(k, d, q0 + by_stroke.gravity_torque(q0) / k)
     run = aw.simulate(by_stroke, law, q0=q0, qd0=qd0, duration=0.5, every=0.01)
-    beside = aw.simulate(arm, closed_valves(arm), **CLOSURE, duration=0.5, every=0.01)
+    reference = aw.simulate(arm, closed_valves(arm), **CLOSURE, duration=0.5, every=0.01)
     swing = (run.q[:, 2:] - at) / arms
-    expected = beside.q[:, CYLINDER_JOINTS] - VIA[0][CYLINDER_JOINTS]
+    expected = reference.q[:, CYLINDER_JOINTS] - VIA[0][CYLINDER_JOINTS]
     largest = float(np.abs(expected).max())
     return largest, float(np.abs(swing - expected).max()) / largest

@@ -1,7 +1,7 @@
-"""Measured values, their references, and the verdicts that follow; none is decided by hand.
+"""Measured values, their references, and the verdicts that follow from them alone.
 
-A judgement keeps its measured numbers, so that `instead` can ask what the verdict would be with others; a test does so
-for every finding of every paper, and a verdict that no measurement could change does not pass it.
+A judgement keeps its measured numbers, and `instead` returns the judgement of others: a test checks for every finding
+of every paper that other measurements change the verdict.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from armwright.study.published import evaluate
 
 
 class Verdict(Enum):
-    """Verdicts from best to worst; a finding that cannot be checked is no worse than one that was never claimed.
+    """Verdicts from best to worst.
 
     - EQUAL  the same number, exactly
     HOLDS    a statement is true, within the bounds that the row shows
@@ -49,8 +49,8 @@ class Against(Enum):
     NUMBER     a number that the paper prints, against one of ours
     CLAIM      a statement of the paper, against measurements of ours
     PRINT      a number or statement of the paper, against other print of it: nothing is measured
-    THEORY     what must be so, whether the paper prints it or not
-    PROTOTYPE  numbers stored from an independent program: they hold ours in place, the paper has none
+    THEORY     a value that follows from theory, printed or not
+    PROTOTYPE  numbers stored from an independent program, where the paper has none
     """
 
     NUMBER = "paper's number"
@@ -73,15 +73,15 @@ class Judgement(Protocol):
     def measured(self) -> tuple[float, ...]: ...
 
     def instead(self, measured: Sequence[float]) -> Judgement:
-        """The same judgement of other measurements."""
+        """Return the judgement of other measurements."""
         ...
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A number beside a printed one, which counts by its digits; `exact` for whole numbers and what follows from print.
+    """A value against a printed number, judged by its digits; `exact` for whole numbers and consequences of print.
 
-    Without `digits` it counts by its factor alone, two at the best: rounding errors have a size, and no digits.
+    Without `digits` it is judged by its factor alone, two at best, as digits of rounding errors are random.
     """
 
     printed: str
@@ -91,7 +91,7 @@ class Printed:
 
     @property
     def ratio(self) -> float:
-        """Ours over theirs; not a number beside a printed zero."""
+        """The value over the printed number; nan for a printed zero."""
         number = float(self.printed)
         return self.value / number if number else math.nan
 
@@ -136,9 +136,9 @@ _FACTORS = {
 
 def by_factor(ratios: Iterable[float]) -> Verdict:
     """Return the verdict by ratios to the printed numbers; the worst decides."""
-    found = list(ratios)
+    listed = list(ratios)
     for verdict, low, high in ((Verdict.TENTH, 0.9, 1.1), (Verdict.TWO, 0.5, 2.0), (Verdict.TEN, 0.1, 10.0)):
-        if found and all(low <= ratio <= high for ratio in found):
+        if listed and all(low <= ratio <= high for ratio in listed):
             return verdict
     return Verdict.DIFFERS
 
@@ -159,7 +159,7 @@ Sense = Literal["<", "<=", ">", ">=", "="]
 
 @dataclass(frozen=True)
 class Bound:
-    """A measured value and the limit it must keep to."""
+    """A measured value and its limit."""
 
     value: float
     sense: Sense
@@ -200,15 +200,15 @@ def at_least(value: float, limit: float) -> Bound:
 
 
 def same(value: float, other: float) -> Bound:
-    """Return the bound value == expected."""
+    """Return the bound value == other."""
     return Bound(float(value), "=", float(other))
 
 
 @dataclass(frozen=True)
 class JudgementBounds:
-    """A statement: all its bounds must hold; with `most`, more than half of them count for something.
+    """A statement: all its bounds must hold; with `most`, more than half give the verdict MOSTLY.
 
-    `words` say what is bounded, where the statement itself does not.
+    `words` name the bounded value if the statement does not.
     """
 
     bounds: tuple[Bound, ...]
@@ -247,7 +247,7 @@ class JudgementBounds:
 
 @dataclass(frozen=True)
 class Formula:
-    """Counts for several n beside a printed polynomial in n: whole numbers, equal for all n, or they differ."""
+    """Counts for several n against a printed polynomial in n: they are equal for all n, or differ."""
 
     printed: str
     sizes: tuple[int, ...]
@@ -296,13 +296,13 @@ class Worst:
         return tuple(value for part in self.parts for value in part.measured)
 
     def instead(self, measured: Sequence[float]) -> Worst:
-        left = list(measured)
-        return Worst(tuple(part.instead([left.pop(0) for _ in part.measured]) for part in self.parts))
+        rest = iter(measured)
+        return Worst(tuple(part.instead([next(rest) for _ in part.measured]) for part in self.parts))
 
 
 @dataclass(frozen=True)
 class Uncheckable:
-    """Nothing to hold a measurement to: no verdict follows from it."""
+    """No reference for a measurement, and so no verdict."""
 
     verdict = Verdict.UNCHECKABLE
     held_to = "-"

@@ -46,10 +46,10 @@ from armwright.study.papers.machado1994_runs import (
     EMBEDDED_PAIRS,
     FIXED,
     POLYNOMIAL_ORDERS,
-    charted,
     cost_of_error,
     label,
     polynomials,
+    work_precision_chart,
 )
 from armwright.study.work_precision import (
     MACHADO,
@@ -73,7 +73,7 @@ def study() -> PaperStudy:
     rr = aw.load("rr")
     motion = TimedMotion(rr, runs.RUN_DURATION, [0.0, 0.0], records=10)
     with progress_part(0.0, 0.3):
-        chart = charted(motion, DEGREES, runs.RUN_SUBSTEPS, runs.RUN_TOLERANCES)
+        chart = work_precision_chart(motion, DEGREES, runs.RUN_SUBSTEPS, runs.RUN_TOLERANCES)
     larger = ((aw.load("puma560"), (2, 4, 6)), (aw.random_robot(7, 1, prismatic=0), (2, 4)))
     with progress_part(0.3, 0.7):
         arms = [Larger(*each) for each in tracked(larger)]
@@ -117,7 +117,7 @@ def summary(chart: WorkPrecision, findings: Sequence[Finding]) -> str:
 
 
 def short(value: float) -> str:
-    """Three digits, and the thousands as k and M."""
+    """Return a number with three digits, and thousands as k and M."""
     if not np.isfinite(value):
         return "-"
     for unit, letter in ((1e6, "M"), (1e3, "k")):
@@ -140,7 +140,7 @@ def spread(values: Iterable[float]) -> str:
 def order_ranking(
     where: str, lines: Sequence[MethodLine], accuracy: float, cost: Cost, why: str = "", timed: bool = False
 ) -> Finding:
-    """Return whether a higher order reaches an error at less cost, for every two methods of different order."""
+    """Return the finding that a higher order reaches an error at less cost, for all pairs of different order."""
     costs = [cost_of_error(line, accuracy, cost) for line in lines]
     pairs = [
         (costs[i], costs[j])
@@ -173,7 +173,7 @@ def table_1() -> list[Finding]:
 
 
 def equations_6(arm: Robot) -> list[Finding]:
-    """The arm in the library is the arm of the paper."""
+    """Return the findings that the packaged arm has the equations of the paper."""
     q, qd = np.random.default_rng(0).uniform(-2, 2, (2, 100, 2))
     ours = {
         "(6a) inertia matrix": arm.mass_matrix(q),
@@ -189,12 +189,12 @@ def equations_6(arm: Robot) -> list[Finding]:
 
 
 def customised(motion: TimedMotion) -> list[Finding]:
-    """Section 2.2: customising is the removal of what need not be computed, and of loops."""
+    """Return the findings on section 2.2: customising removes unnecessary operations, and loops."""
     general = min(
         (aw.count_operations("forward_dynamics", f.name, joints="RR") for f in aw.formulations("forward_dynamics")),
         key=lambda c: c.total,
     )
-    ours, hand = count(motion.program.outputs), runs.by_hand()
+    ours, hand = count(motion.program.outputs), runs.hand_count()
     return [
         claim(
             "section 2.2", "tracing needs no more operations than (6) and Cramer's rule by hand",
@@ -223,12 +223,12 @@ def complexity(small: TimedMotion, large: TimedMotion) -> Finding:
 
 
 def orders(arm: Robot) -> list[Finding]:
-    """The slope of the median error of many short motions."""
+    """Return the findings on orders of convergence, by the slope of the median error of many short motions."""
     motion = runs.short_motions(arm)
     substeps = sorted({*range(1, 9), *(k * 2**i for i in range(8) for k in (4, 5, 6, 7))})
     found = []
     for name in (name for names in runs.TABLE_1.values() for name in names):
-        where, tableau = f"figure {3 if name in FIXED else runs.figure_of_merit(name)}", method(name)
+        where, tableau = f"figure {3 if name in FIXED else runs.figure_of_pair(name)}", method(name)
         why = tableau.note if name == "rkf12" else ""
         found.append(_order(where, label(name), tableau.order, fixed_line(motion, tableau, substeps), why))
     for i, j in DEGREES:
@@ -240,11 +240,11 @@ def orders(arm: Robot) -> list[Finding]:
 
 
 def _order(where: str, name: str, order: int, line: MethodLine, why: str) -> Finding:
-    """The order a formula must have, against the slope of its error."""
-    found = runs.slope(line)
+    """Return the finding that compares the order of a formula with the slope of its error."""
+    measured = runs.slope(line)
     if order == 10:
         why = "above rounding higher terms still count; with 50 digits the slope is 10 (tests)"
-    return theory(where, f"order of convergence of {name}", order, found, 0.5, why)
+    return theory(where, f"order of convergence of {name}", order, measured, 0.5, why)
 
 
 # Figure 2
@@ -281,13 +281,13 @@ def figure_2(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
 
 
 def _better(low: MethodLine, high: MethodLine) -> list[Bound]:
-    """Return whether the second is better at every common step, away from rounding."""
+    """Return the bounds that the second line is better at every common step, above rounding."""
     errors = {p.setting: p.error for p in high.points}
     return [below(errors[p.setting], p.error) for p in low.points if p.setting in errors and p.error > 1e-11]
 
 
 def _by_operations(motion: TimedMotion, lines: Sequence[MethodLine]) -> Finding:
-    """Order against number of steps, machine aside: by operations."""
+    """Return the finding on order against number of steps, by operations."""
     each = [count(motion.increment(TaylorPolynomials(p, p)).outputs).total for p in POLYNOMIAL_ORDERS]
     costs = [n * cost_of_error(line, FINE, "steps") for n, line in zip(each, lines, strict=True)]
     obtained = f"operations for 1e-10: {named_ratios((line.name for line in lines), costs)}"
@@ -313,7 +313,7 @@ def figure_3(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
 
 
 def order_8_against_4(where: str, chart: WorkPrecision) -> list[Finding]:
-    """Order 8 and higher, with fixed steps, against the classical method."""
+    """Return the findings on orders 8 and 10 with fixed steps against the classical method."""
     costs: tuple[tuple[Cost, bool], ...] = (("evaluations", False), ("seconds", True))
     found = []
     for cost, timed in costs:
@@ -364,7 +364,7 @@ def figures_4_to_7(chart: WorkPrecision) -> list[Finding]:
 
 
 def _gains(chart: WorkPrecision, where: str) -> list[Finding]:
-    """Variable against fixed steps of the same order: in steps, in evaluations, in time."""
+    """Return the findings on variable against fixed steps of the same order: steps, evaluations and time."""
     gains: dict[Cost, dict[str, float]] = {"steps": {}, "evaluations": {}, "seconds": {}}
     for line in (line for line in chart.lines if line.family in EMBEDDED_PAIRS):
         fixed = chart.line(f"RK{line.order}")
@@ -396,7 +396,7 @@ def step_rule(motion: TimedMotion) -> list[Finding]:
     powers = {name: runs.estimate_slope(motion.robot, method(name)) for name in names}
     off = [abs(power - method(name).estimate_order) for name, power in powers.items()]
     printed = [abs(power - 1 - max(method(name).order, method(name).embedded or 0)) for name, power in powers.items()]
-    points = {rule: [runs.at_tolerance(motion, name, rule) for name in names] for rule in MACHADO}
+    points = {rule: [runs.pair_at_tolerance(motion, name, rule) for name in names] for rule in MACHADO}
     more = [100 * a.evaluations / b.evaluations - 100 for a, b in zip(*points.values(), strict=True)]
     failed = [100 * point.rejected / (point.rejected + point.steps) for point in points["machado"]]
     return [
@@ -438,7 +438,7 @@ def omitted_parts() -> list[Finding]:
 
 
 def quickest(chart: WorkPrecision, where: str) -> list[Finding]:
-    """The page's own answer: which method to take, at each accuracy."""
+    """Return the findings on the quickest method for each accuracy."""
     found = []
     for accuracy in PAPER_ACCURACIES:
         best = chart.best(accuracy)
@@ -457,11 +457,11 @@ def quickest(chart: WorkPrecision, where: str) -> list[Finding]:
 
 
 class Larger:
-    """The same on an arm with more joints, that falls for a second."""
+    """The study on an arm with more joints, which falls for a second."""
 
     def __init__(self, robot: Robot, taylor: tuple[int, ...]) -> None:
         self.taylor, self.motion = taylor, TimedMotion(robot, 1.0)
-        self.chart = charted(
+        self.chart = work_precision_chart(
             self.motion, [(p, p) for p in taylor], [2**k for k in range(12)], runs.RUN_TOLERANCES[1::2]
         )
 
@@ -478,7 +478,7 @@ class Larger:
 
     def plots(self) -> list[Plot]:
         note = f"{self.chart.robot} falls for {self.chart.duration:g} s."
-        shown = (runs.TAYLOR, runs.RUNGE_KUTTA, runs.LATER_START)
+        shown = (runs.TAYLOR, runs.RUNGE_KUTTA, runs.MODERN_PAIRS)
         made = [self.chart.plot(family, f"{self.chart.robot}: {family}", note) for family in shown]
         return [self.chart.champions(f"{self.chart.robot}: the best of each family", note), *made]
 
@@ -487,7 +487,7 @@ class Larger:
 
 
 def redrawn(chart: WorkPrecision) -> list[Plot]:
-    """Figures 2 to 7 on our motion, today's methods, and all of them superimposed."""
+    """Return figures 2 to 7 on our motion, that of modern methods, and all of them superimposed."""
     note = f"The RR arm falls from rest, stretched out level, for {chart.duration:g} s. The paper's has no numbers."
     rule = "Steps by rule (14) as printed."
     plots = [
@@ -500,12 +500,12 @@ def redrawn(chart: WorkPrecision) -> list[Plot]:
     return [
         chart.champions("Figures 2 to 7 superimposed: the best method of each, and of today's", note),
         *plots,
-        chart.plot(runs.LATER_START, "Today's pairs, steps by PI control", note),
+        chart.plot(runs.MODERN_PAIRS, "Today's pairs, steps by PI control", note),
     ]
 
 
 def _figure_2(chart: WorkPrecision, note: str) -> Plot:
-    """One colour for an order; T_p,p-1 dashed."""
+    """Return figure 2, with one colour for each order and T_p,p-1 dashed."""
     curves = []
     for k, p in enumerate(POLYNOMIAL_ORDERS):
         for q in (p - 1, p):

@@ -1,9 +1,8 @@
 """Tenreiro Machado and Galhano (1994), section 1: the residuals by which references [26] to [28] compare methods.
 
-Neuman and Tourassis, Lee and Tsay judge a discrete model by what it leaves of the conservation of energy and momentum.
-The paper holds against it that these indexes are not the most adequate: what counts is the error of the trajectory.
-Here both are measured for one motion without gravity and torques, in which the energy is constant, and so is the
-momentum of joint 1, about whose axis nothing acts.
+Neuman and Tourassis, Lee and Tsay judge a discrete model by its residuals of energy and momentum. The paper objects
+that these indexes are not the most adequate, as the error of the trajectory counts. Both are measured here for a motion
+without gravity and torques, in which the energy and the momentum of joint 1 are constant.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from armwright.study.papers.finding import Finding, Part, above, claim
 
 RESIDUAL_METHODS = ("rk1", "rk2", "rk3", "rk4", "rk5", "rk6", "rk7", "T4,4", "T8,8")
 RESIDUAL_STEPS = (0.1, 0.05, 0.025)
-"""Seconds; with these no method comes near rounding."""
+"""Steps, s, with which the errors of all methods are above rounding."""
 
 COMPARED = 0.05
-"""The step with which all methods are compared."""
+"""The step, s, with which all methods are compared."""
 
 RESIDUAL_START: dict[str, Any] = {"q0": [0.3, 0.8], "qd0": [0.5, 1.5], "duration": 10.0, "every": 0.1}
 MIN_RATIO_SPREAD = 10.0
-"""If an index told the error, error over index would be much the same for all methods."""
+"""The smallest spread of error over index that disproves an index: a good one has nearly equal ratios."""
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """The largest on the way: of energy and momentum as shares of what there is, of the trajectory in radians."""
+    """The largest residuals of energy and momentum, relative, and the largest error of the trajectory, rad."""
 
     energy: float
     momentum: float
@@ -42,7 +41,7 @@ class Residuals:
 
 
 def measured(arm: Robot, exact: Run, integrator: str, step: float) -> Residuals:
-    """Return errors and residuals of every method."""
+    """Return the residuals of a method with a step."""
     run = aw.simulate(arm, **RESIDUAL_START, integrator=integrator, step=step)
     energy, momentum = run.energy, momentum_1(run)
     of_energy, of_momentum = (float(np.abs(x / x[0] - 1).max()) for x in (energy, momentum))
@@ -50,7 +49,7 @@ def measured(arm: Robot, exact: Run, integrator: str, step: float) -> Residuals:
 
 
 def momentum_1(run: Run) -> Array:
-    """The momentum of the first joint, which no torque or weight changes."""
+    """Return the momentum of the first joint, which no torque or weight changes."""
     M = run.robot.mass_matrix(run.q)
     return np.asarray(np.einsum("kj,kj->k", M[:, 0], run.qd))
 
@@ -74,7 +73,7 @@ def residuals() -> Part:
 
 
 def residual_finding(index: str, ratios: list[float]) -> Finding:
-    """The paper's judgement of an index, against how much the error over it varies from method to method."""
+    """Return the finding on an index, by the spread of error over index between methods."""
     low, high = min(ratios), max(ratios)
     lowest, highest = (RESIDUAL_METHODS[ratios.index(x)] for x in (low, high))
     obtained = f"the trajectory errs by {low:.2g} ({lowest}) to {high:.2g} rad ({highest}) for each unit of residual"

@@ -1,8 +1,8 @@
-"""Tenreiro Machado and Galhano (1994), what is measured: `machado1994.py` judges it.
+"""Tenreiro Machado and Galhano (1994): the measurements that `machado1994.py` judges.
 
-Every method of the paper and of today runs on one motion, with a row of steps or tolerances (`charted`); the slope of
-the error over many short motions is the order of convergence; equation (6) is written out, and so is the estimate of
-one step by a pair.
+Every method of the paper and of today runs on one motion, with a row of steps or tolerances (`work_precision_chart`);
+the slope of the error over many short motions is the order of convergence; equation (6) is written out, and so is the
+estimate of one step by a pair.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ EMBEDDED_PAIRS = {
     "Fig. 6 Butcher stand-ins": ("rkb12", "rkb24", "rkb34", "rkb45", "rkb56"),
     "Fig. 7 Dormand-Prince": ("rkdp54", "rkdp87"),
 }
-TODAY = ("bs32", "tsit5", "dop853", "vern6", "vern7", "vern8", "vern9")
-TAYLOR, RUNGE_KUTTA, LATER_START, HEYOKA = (
+MODERN_METHODS = ("bs32", "tsit5", "dop853", "vern6", "vern7", "vern8", "vern9")
+TAYLOR, RUNGE_KUTTA, MODERN_PAIRS, HEYOKA = (
     "Fig. 2 Taylor",
     "Fig. 3 fixed steps",
     "today's pairs",
@@ -59,10 +59,10 @@ DEGREES = tuple((p, j) for p in POLYNOMIAL_ORDERS for j in (p - 1, p))
 RUN_TOLERANCES = tuple(10.0**-k for k in range(1, 15))
 
 
-def charted(
+def work_precision_chart(
     motion: TimedMotion, taylor: Iterable[tuple[int, int]], substeps: Sequence[int], tolerances: Sequence[float]
 ) -> WorkPrecision:
-    """All methods of the paper and of today on one motion, each with the figure it belongs to as its family."""
+    """Return the lines of all methods of the paper and modern ones on one motion, with their figures as families."""
     with progress_part(0.0, 0.2):
         lines: list[MethodLine | None] = [
             replace(polynomial_line(motion, TaylorPolynomials(*ij), substeps), family=TAYLOR) for ij in tracked(taylor)
@@ -77,23 +77,23 @@ def charted(
             replace(pair_line(motion, name, "machado", tolerances), name=label(name), family=family)
             for name, family in tracked((name, family) for family, names in EMBEDDED_PAIRS.items() for name in names)
         ]
-    lines += [replace(pair_line(motion, name, "pi", tolerances), family=LATER_START) for name in TODAY]
+    lines += [replace(pair_line(motion, name, "pi", tolerances), family=MODERN_PAIRS) for name in MODERN_METHODS]
     series = series_line(motion)
     lines.append(series and replace(series, name="heyoka", family=HEYOKA))
-    kept = tuple(line for line in lines if line is not None and line.points)
-    return WorkPrecision(motion.robot.name, motion.duration, kept)
+    measured = tuple(line for line in lines if line is not None and line.points)
+    return WorkPrecision(motion.robot.name, motion.duration, measured)
 
 
 def label(name: str) -> str:
-    """As the paper writes it: rkf45 is RKF4(5)."""
+    """Return the name of a method in the paper: rkf45 is RKF4(5)."""
     tableau = method(name)
     if tableau.error is None:
         return name.upper()
     return f"{name.rstrip('0123456789').upper()}{tableau.order}({tableau.embedded})"
 
 
-def figure_of_merit(name: str) -> int:
-    """Return the figure of a method."""
+def figure_of_pair(name: str) -> int:
+    """Return the number of the figure of an embedded pair."""
     return next(4 + k for k, names in enumerate(EMBEDDED_PAIRS.values()) if name in names)
 
 
@@ -103,7 +103,7 @@ def cost_of_error(line: MethodLine, accuracy: float, cost: Cost) -> float:
 
 
 def polynomials(chart: WorkPrecision, heuristic: bool) -> list[MethodLine]:
-    """Return the line of a pair of Taylor polynomials."""
+    """Return the lines of T_p,p (`heuristic`) or T_p,p-1, by order."""
     lines = [chart.line(f"T{p},{p if heuristic else p - 1}") for p in POLYNOMIAL_ORDERS]
     return [replace(line, order=p) for p, line in zip(POLYNOMIAL_ORDERS, lines, strict=True)]
 
@@ -113,7 +113,7 @@ M1, M2, R1, R2, J1, J2, G = 0.5, 6.25, 1.0, 0.8, 1.0, 1.0, 9.81
 
 
 def equation_6(q: Sequence[Scalar], qd: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Scalar], list[Scalar]]:
-    """J, C and G as printed, for any scalar."""
+    """Return J, C and G of equation (6) as printed, for any scalar."""
     c1, c2, s2, c12 = cos(q[0]), cos(q[1]), sin(q[1]), cos(q[0] + q[1])
     off = M2 * R2**2 + M2 * R1 * R2 * c2
     J = [[(M1 + M2) * R1**2 + M2 * R2**2 + 2 * M2 * R1 * R2 * c2 + J1, off], [off, M2 * R2**2 + J2]]
@@ -124,8 +124,8 @@ def equation_6(q: Sequence[Scalar], qd: Sequence[Scalar]) -> tuple[list[list[Sca
     return J, C, [G * (M1 * R1 * c1 + M2 * R1 * c1 + M2 * R2 * c12), G * M2 * R2 * c12]
 
 
-def by_hand() -> OperationCount:
-    """The accelerations from (6) by Cramer's rule, without torque, every constant worked out beforehand."""
+def hand_count() -> OperationCount:
+    """Return the operation count of accelerations from (6) by Cramer's rule, with constants computed in advance."""
     graph = Graph()
     q, qd = ([graph.input(f"{name}{i}") for i in (1, 2)] for name in ("q", "qd"))
     J, C, gravity = equation_6(q, qd)
@@ -139,13 +139,13 @@ STARTS, SPREAD, ROUNDING_FLOOR, FITTED_RANGE = 1024, 0.5, 3e-14, 5
 
 
 def short_motions(arm: Robot) -> TimedMotion:
-    """Many motions from random starts: the error of a single one bends where it changes sign, their median does not."""
+    """Return motions from random starts; their median error is smooth, as the error of a single one is not."""
     q0 = np.random.default_rng(0).uniform(-SPREAD, SPREAD, (STARTS, 2))
     return TimedMotion(arm, 1.0, q0, records=2, repeats=0)
 
 
 def slope(line: MethodLine) -> float:
-    """The order of convergence: how the error falls with the number of steps, above rounding."""
+    """Return the order of convergence: the slope of the error over the number of steps, above rounding."""
     points = [p for p in line.points if p.error > ROUNDING_FLOOR][-FITTED_RANGE:]
     steps, errors = (np.log([getattr(p, x) for p in points]) for x in ("steps", "error"))
     return -float(np.polyfit(steps, errors, 1)[0])
@@ -164,19 +164,19 @@ ALTERNATIVES = {
     "rk5": ("rkdp54", "tsit5"),
     "rk8": ("rkdp87", "dop853", "vern8"),
 }
-"""Other formulas of the same order, run with fixed steps; those known by name are the propagated ones of pairs."""
+"""Other formulas of the same order, with fixed steps; names are those of pairs, whose propagated formula counts."""
 
 
-def alternative(given: str | tuple[Any, ...]) -> Tableau:
-    """Return the cost of other coefficients of the same order, as ratios."""
-    if isinstance(given, str):
-        return method(given)
-    name, order, a, b = given
+def alternative(entry: str | tuple[Any, ...]) -> Tableau:
+    """Return the tableau of an entry of `ALTERNATIVES`."""
+    if isinstance(entry, str):
+        return method(entry)
+    name, order, a, b = entry
     return Tableau(f"{name} {order}", order, a, b, tuple(sum(row, Fraction(0)) for row in a)).exact(float)
 
 
 def coefficient_ratios(motion: TimedMotion, chart: WorkPrecision, accuracy: float) -> dict[str, float]:
-    """Evaluations of other formulas of one order, over those of the paper's."""
+    """Return the evaluations of other formulas of one order over those of the paper."""
     ratios = {}
     for name, others in ALTERNATIVES.items():
         base = cost_of_error(chart.line(label(name)), accuracy, "evaluations")
@@ -189,7 +189,7 @@ STATE = np.array([-0.3, 0.8, 0.5, 1.5])
 RUN_STEP = 0.025
 
 
-def at_tolerance(motion: TimedMotion, name: str, rule: str) -> Point:
+def pair_at_tolerance(motion: TimedMotion, name: str, rule: str) -> Point:
     """Return the run of a pair at one tolerance."""
     point = motion.pair(method(name), 1e-6, rule)
     assert point is not None, f"{name} does not follow the motion at TOL = 1e-6"
@@ -197,13 +197,13 @@ def at_tolerance(motion: TimedMotion, name: str, rule: str) -> Point:
 
 
 def estimate_slope(arm: Robot, tableau: Tableau) -> float:
-    """The power of h with which the estimate of one step goes."""
+    """Return the power of h to which the error estimate of a step is proportional."""
     sizes = [_estimate(arm, tableau, h) for h in (RUN_STEP, RUN_STEP / 2)]
     return float(np.log2(sizes[0] / sizes[1]))
 
 
 def _estimate(arm: Robot, tableau: Tableau, h: float) -> float:
-    """Equation (12): |y - yhat| after one step, its largest entry."""
+    """Return the largest entry of |y - yhat| after a step, equation (12)."""
     k: list[Array] = []
     for row in tableau.a:
         y = STATE + h * sum((a * slope for a, slope in zip(row, k, strict=True)), np.zeros(4))

@@ -68,9 +68,9 @@ POSTURE = (-17.0, -63.0, 205.0, -22.0, -55.0, -167.0)  # degrees: of eight, the 
 TIMES = np.linspace(0.0, MOTION_DURATION, 51)
 MOTION_TOLERANCE = 1e-6
 ROUNDINGS = 10
-"""By how many units of rounding a state of 1 rad is wrong at the start, from where all errors grow."""
+"""The initial error of a state of 1 rad in units of rounding, from which all errors grow."""
 NO_ATOL = 1e-300
-"""In place of an absolute tolerance: there must be one, and no state is as small."""
+"""An absolute tolerance without effect, as the integrator needs one."""
 
 OTHER_TOLERANCE = (
     "with 1e-6 as relative and as absolute tolerance; with the relative one alone the same pair takes about as many as "
@@ -107,7 +107,7 @@ def study() -> PaperStudy:
 
 
 def counts() -> Part:
-    """Every row for six joints and, where the paper has it, for n; then Walker and Orin's beside our own form of it."""
+    """Return the findings on each row for six joints and for n, and on Walker and Orin's rows against our form."""
     ours = {n: {each.published: each.ours for each in compare_counts(n)} for n in MATA_SIZES}
     findings = [x for row in rows_of("Mata") for x in counted(row, {n: s[row] for n, s in ours.items() if row in s})]
     own = {row: own_form(row) for row in rows_of("Mata") if row.ours == "walker_orin_3"}
@@ -116,7 +116,7 @@ def counts() -> Part:
 
 
 def own_form(row: Published) -> tuple[Published, dict[int, tuple[int, int]]]:
-    """A row of Walker and Orin's beside `composite_body`, which is not theirs."""
+    """Return a row of Walker and Orin's with the counts of `composite_body`, a different algorithm."""
     form = replace(row, ours="composite_body", authors=f"{row.authors} beside composite_body", why=MATA_OWN_FORM)
     found = {n: count_operations(row.problem, form.ours, joints=n) for n in MATA_SIZES if row.at(n) is not None}
     return form, {n: (products(count), count.additions) for n, count in found.items()}
@@ -128,7 +128,7 @@ def rows_of(table: str) -> list[Published]:
 
 
 def counted(row: Published, ours: dict[int, tuple[int, int]]) -> list[Finding]:
-    """One row: products and sums for n = 6, then as polynomials in n, fitted to our counts for n = 3 to 7."""
+    """Return the findings on a row: products and sums for n = 6, and as polynomials fitted to n = 3 to 7."""
     where, who = row.table.replace("Mata", "Table"), label(row)
     findings = []
     for i, (what, formula) in enumerate((("products", row.products), ("sums", row.sums))):
@@ -145,14 +145,14 @@ def counted(row: Published, ours: dict[int, tuple[int, int]]) -> list[Finding]:
 
 
 def label(row: Published) -> str:
-    """The rows of table 3 are parts of one method, those of the other tables are methods."""
+    """Return the label of a row: a part of the method in table 3, a method in the other tables."""
     return (row.part or row.problem.replace("_", " ")) if row.table == "Mata 3" else row.authors
 
 
 def steps_4_2(n: int) -> tuple[int, int]:
-    """Products and sums of the mass matrix by what is printed beside its steps 2, 2, 3, 4, 5, 5 and 7."""
-    near, far = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
-    steps = ((near, 8, 4), (far, 0, 3), (far, 8, 4), (n - 1, 8, 7), (n - 2, 31, 40), (1, 13, 11), (near, 7, 6))
+    """Return products and sums of the mass matrix by the printed counts of its steps 2, 2, 3, 4, 5, 5 and 7."""
+    pairs, inner = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
+    steps = ((pairs, 8, 4), (inner, 0, 3), (inner, 8, 4), (n - 1, 8, 7), (n - 2, 31, 40), (1, 13, 11), (pairs, 7, 6))
     return sum(times * m for times, m, _ in steps), sum(times * a for times, _, a in steps)
 
 
@@ -167,17 +167,10 @@ def derived_counts() -> list[Finding]:
     printed, found = f"{matrix.products}, {matrix.sums}", f"{pair(steps_4_2(6))} for n = 6"
     return [
         compare_each("Table 1", "steps of section 4.1 added up, per link", (96, 84), slope, follows=True),
-        Finding(
-            "Table 2",
-            "steps of section 4.2 added up",
-            printed,
-            found,
-            formulas,
-            "for every n up to 30",
-            against=Against.PRINT,
-        ),
+        Finding("Table 2", "steps of section 4.2 added up", printed, found, formulas, "for every n up to 30",
+                against=Against.PRINT),
         compare_each("Table 3", "total as the sum of its parts, n = 6", total.six, whole, follows=True),
-    ]
+    ]  # fmt: skip
 
 
 def added(pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -191,7 +184,7 @@ def pair(numbers: Sequence[int]) -> str:
 
 
 def cheapest(ours: dict[Published, tuple[int, int]], own: dict[Published, tuple[int, int]]) -> list[Finding]:
-    """Who needs the fewest operations for six joints: of the algorithms cited, and beside our form of one of them."""
+    """Return the findings on the fewest operations for six joints, of the cited algorithms and with our form of one."""
     found = [cheapest_rows(table, ours, why) for table, why in CHEAPEST_REASONS.items()]
     beside = [
         cheapest_rows(row.table, ours | {row: count}, MATA_OWN_FORM, "composite_body") for row, count in own.items()
@@ -200,7 +193,7 @@ def cheapest(ours: dict[Published, tuple[int, int]], own: dict[Published, tuple[
 
 
 def cheapest_rows(table: str, ours: dict[Published, tuple[int, int]], why: str, beside: str = "") -> Finding:
-    """Return whether the cheapest by printed counts is the cheapest by ours; `beside` replaces a cited one."""
+    """Return the finding that the cheapest row by printed counts is so by ours; `beside` replaces a cited one."""
     rows = rows_of(table)
     theirs, best = min(rows, key=lambda row: sum(row.six)), min(rows, key=lambda row: sum(ours[row]))
     what = f"fewest operations for {theirs.problem.replace('_', ' ')}, n = 6"
@@ -225,13 +218,13 @@ class Followed:
 
     @property
     def means(self) -> Array:
-        """(3, 6): over the records after the start."""
+        """The mean errors (3, 6) over the records after the start."""
         means: Array = self.errors[:, 1:].mean(axis=1)
         return means
 
 
 def straight_line() -> Part:
-    """Inverse kinematics, inverse dynamics, and forward dynamics back, as figure 4 has it."""
+    """Return the findings on inverse kinematics, inverse and forward dynamics along the line, as in figure 4."""
     arm = aw.load("puma560")
     line = cartesian_line(
         arm, pose(MOTION_START), pose(MOTION_END), linear([0, MOTION_DURATION], [0, 1]), np.radians(POSTURE)
@@ -256,7 +249,7 @@ def pose(position: ArrayLike) -> Array:
 def followed(
     arm: aw.Robot, motion: Trajectory, formulation: str, pair: str = RK45_METHODS[0], atol: float = MOTION_TOLERANCE
 ) -> Followed:
-    """The integration starts anew every 0.1 s, as the paper's 'interval of 0.1 s' is read here."""
+    """Return the motion along the line, integrated anew every 0.1 s: our reading of the paper's 'interval of 0.1 s'."""
     n = arm.n
     torques = aw.compile(arm, "inverse_dynamics", "gibbs_appell")
     forward = aw.compile(arm, "forward_dynamics", formulation)
@@ -308,7 +301,7 @@ def ends_and_speed(arm: aw.Robot, line: Trajectory) -> list[Finding]:
 
 
 def undone(arm: aw.Robot, line: Trajectory) -> Finding:
-    """Return findings on forward dynamics that undoes inverse dynamics."""
+    """Return the finding that forward dynamics inverts inverse dynamics."""
     q, qd, qdd = line(TIMES)
     tau = arm.inverse_dynamics(q, qd, qdd, formulation="gibbs_appell")
     off = float(np.abs(arm.forward_dynamics(q, qd, tau, formulation="gibbs_appell") - qdd).max())
@@ -317,7 +310,7 @@ def undone(arm: aw.Robot, line: Trajectory) -> Finding:
 
 
 def table_6(means: Array, growth: float) -> list[Finding]:
-    """Average errors per joint, and the rate at which they grow."""
+    """Return the findings on average errors per joint and their growth rate."""
     why = (
         f"unstable: an error grows {growth:.0e} times in 5 s, so its size hangs on the data of the arm, its posture "
         "and the step control, none of which is printed"
@@ -339,7 +332,7 @@ def table_6(means: Array, growth: float) -> list[Finding]:
 
 
 def sensitivity(means: Array, pairs: dict[str, Followed], growth: float) -> list[Finding]:
-    """The same run by other pairs of order 4 and 5, and by the prototype, as far as rounding lets them agree."""
+    """Return the findings on runs by other pairs of order 4 and 5, and on the prototype, within rounding."""
     size = {name: float(run.means[0, 4]) for name, run in pairs.items()}
     shown = ", ".join(f"{x:.1e} ({name})" for name, x in size.items())
     printed = float(TABLE_6[4][0])
@@ -379,7 +372,7 @@ def table_7(runs: dict[str, Followed]) -> list[Finding]:
 
 
 def relative_alone(arm: aw.Robot, motion: Trajectory) -> list[Finding]:
-    """The same pair started anew every 0.1 s, with 1e-6 as a relative tolerance and no absolute one."""
+    """Return the findings on the same pair with a relative tolerance of 1e-6 and no absolute one."""
     run = followed(arm, motion, TABLE_7["GA"][0], atol=NO_ATOL)
     printed = [evaluations for _, _, evaluations in TABLE_7.values()]
     low, high = min(printed), max(printed)
@@ -397,7 +390,7 @@ def relative_alone(arm: aw.Robot, motion: Trajectory) -> list[Finding]:
 
 
 def per_evaluation(arm: aw.Robot, motion: Trajectory) -> list[Finding]:
-    """Times of table 7 for each evaluation, relative to Gibbs-Appell; ours of a batch along the line."""
+    """Return the findings on times per evaluation relative to Gibbs-Appell, ours for a batch along the line."""
     q, qd, qdd = (np.tile(x, (20, 1)) for x in motion(TIMES))
     tau = arm.inverse_dynamics(q, qd, qdd)
     functions = {name: aw.compile(arm, "forward_dynamics", row[0]) for name, row in TABLE_7.items()}
@@ -416,7 +409,7 @@ def per_evaluation(arm: aw.Robot, motion: Trajectory) -> list[Finding]:
 
 
 def figure_3(arm: aw.Robot, line: Trajectory) -> list[Plot]:
-    """The arm at both ends and the line, from the side and from above."""
+    """Return the plots of the arm at both ends of the line, from the side and from above."""
     q = line(TIMES)[0]
     first, last = (arm.link_positions(q[i]) for i in (0, -1))
     path = arm.forward_kinematics(q)[:, :3, 3]
@@ -432,7 +425,7 @@ def figure_3(arm: aw.Robot, line: Trajectory) -> list[Plot]:
 
 
 def figure_4(run: Followed, pairs: dict[str, Followed]) -> list[Plot]:
-    """Return the plots of q - q* of the block diagram, for each joint, and for joint 5 by each pair."""
+    """Return the plots of q - q* of the block diagram: of all joints, and of joint 5 by each pair."""
     t = TIMES.tolist()
     joints = [Curve(f"joint {i + 1}", t, error.tolist()) for i, error in enumerate(run.errors[0].T)]
     by_pair = [Curve(name, t, run.errors[0, :, 4].tolist()) for name, run in pairs.items()]

@@ -28,8 +28,8 @@ from armwright.study.papers.finding import (
     at_least,
     at_most,
     below,
-    beside_stored,
     claim,
+    compare_stored,
     rough,
     trend,
     unchecked,
@@ -41,19 +41,19 @@ from armwright.study.published import tables
 BAR_TABLES = tables("mata2002")
 
 MASSES = np.linspace(8, 12, 201)
-"""Of the second bar, which is not legible: around the one that has the density of the first."""
+"""Masses of the second bar, whose printed mass is not legible: around that with the density of the first."""
 
-USUAL = (0.05, 0.95)
-"""Quantiles of what nine masses of ten give; the outermost are decided by rounding, and differ from CPU to CPU."""
+USUAL_QUANTILES = (0.05, 0.95)
+"""The quantiles that include nine masses of ten; the outermost values depend on rounding and on the CPU."""
 
 PERCENTILES = np.linspace(0.01, 0.99, 99)
 
 Single: TypeAlias = Callable[[aw.Robot, States], Array]
-"""Accelerations of joint 1, computed in single precision."""
+"""A function that returns the accelerations of joint 1, computed in single precision."""
 
 
 def two_bodies() -> Part:
-    """A bar of 2 m on a bar of 2 cm: the second joint goes through a turn, at rest, no torque, in single precision."""
+    """Return the findings on a bar of 2 m on a bar of 2 cm at rest, for all angles of joint 2, in single precision."""
     arm = aw.load("ascher")
     states = sweep(arm, 1)
     exact = accelerations(arm, "articulated_body", states, "float64")[:, 0]
@@ -64,13 +64,13 @@ def two_bodies() -> Part:
     findings += [finding for name, error in errors.items() for finding in table_5(name, error)]
     plots = [figure_1(arm), *figure_2(states, exact, single, condition)]
     plots.append(error_plot(states, {name: exact - values for name, values in single.items()}))
-    return [*findings, *who_is_accurate(errors)], plots
+    return [*findings, *accuracy_findings(errors)], plots
 
 
 def single_precision(arm: aw.Robot) -> dict[str, Array]:
-    """Doubles less singles of joint 1 by each method, for every mass of the second bar: (masses, states).
+    """Return the errors of joint 1 in single precision by method, for every mass of the second bar (masses, states).
 
-    What is rounded changes with every digit of the mass, and the mass is not legible: one value would be chance.
+    Rounding changes with every digit of the mass, so the result for a single mass would be chance.
     """
     errors: dict[str, list[Array]] = {name: [] for name in METHODS_5}
     for mass in MASSES:
@@ -83,21 +83,21 @@ def single_precision(arm: aw.Robot) -> dict[str, Array]:
 
 
 def with_mass(arm: aw.Robot, mass: float) -> aw.Robot:
-    """The second bar with this mass, homogeneous."""
+    """Return the arm with a homogeneous second bar of this mass."""
     first, second = arm.links
     scaled = symmetric(second.inertia) * (mass / second.mass)
     return replace(arm, links=(first, replace(second, mass=mass, inertia=tensor(scaled))))
 
 
 def by(formulation: str) -> Single:
-    """Joint 1 by a formulation of this project, in single precision."""
+    """Return the method for joint 1 by a formulation of this project, in single precision."""
     return lambda arm, states: accelerations(arm, formulation, states, "float32")[:, 0]
 
 
 def articulated_in_base_frame(arm: aw.Robot, states: States) -> Array:
-    """Joint 1 by articulated bodies with all inertias about the fixed origin O1, at rest.
+    """Return joint 1 by articulated bodies with all inertias about the fixed origin O1, at rest.
 
-    To eliminate joint 2 there, two large numbers are subtracted, as when M is formed and solved; about O2 their
+    The elimination of joint 2 then subtracts two large numbers, as does forming and solving M; about O2 their
     difference is zero and is not computed.
     """
     mechanism = arm.mechanism(np.float32)
@@ -113,10 +113,10 @@ def articulated_in_base_frame(arm: aw.Robot, states: States) -> Array:
 
 
 def articulated_about_centre(arm: aw.Robot, states: States) -> Array:
-    """Joint 1 by articulated bodies with the inertia of body 2 about its centre of mass, at rest.
+    """Return joint 1 by articulated bodies with the inertia of body 2 about its centre of mass, at rest.
 
-    A unit acceleration of joint 2 takes the moment of the central inertia and a force across the bar; what is left of
-    both is turned by q2 and moved to O1. About O2 its moment is zero, which moving finds as a difference.
+    A unit acceleration of joint 2 needs the moment of the central inertia and a force across the bar; the remaining
+    inertia is rotated by q2 and moved to O1. Its moment about O2 is zero, which here results from a difference.
     """
     mechanism = arm.mechanism(np.float32)
     (_, joint), (inner, outer) = mechanism.joints, mechanism.bodies
@@ -132,10 +132,11 @@ def articulated_about_centre(arm: aw.Robot, states: States) -> Array:
 
 
 def articulated_in_distal_frames(arm: aw.Robot, states: States) -> Array:
-    """Joint 1 by articulated bodies with every inertia about the far end of its bar, at rest.
+    """Return joint 1 by articulated bodies with every inertia about the far end of its bar, at rest.
 
-    There the frames of standard DH lie. A unit acceleration of joint 2 moves the end of its bar by 2 m, so that what is
-    left of the inertia is a difference of large numbers. Motions are (turn, x, y), all numbers arrays over the states.
+    These are the frames of standard DH. A unit acceleration of joint 2 moves the end of its bar by 2 m, so that the
+    remaining inertia is a difference of large numbers. Motions are (rotation, x, y), all numbers arrays over the
+    states.
     """
     mechanism = arm.mechanism(np.float32)
     (_, joint), bodies = mechanism.joints, mechanism.bodies
@@ -151,7 +152,7 @@ def articulated_in_distal_frames(arm: aw.Robot, states: States) -> Array:
 
 
 def _about_end(body: Link, end: Scalar) -> Array:
-    """The inertia of a bar in its plane about a point on it."""
+    """Return the planar inertia of a bar about a point on it."""
     arm, m = body.com.x - end, body.mass
     return np.array([[body.inertia.zz + m * arm * arm, 0, m * arm], [0, m, 0], [m * arm, 0, m]], dtype=object)
 
@@ -166,7 +167,7 @@ METHODS_5: dict[str, Single] = {
     "ABA, base frame": articulated_in_base_frame,
     "ABA, centres of mass": articulated_about_centre,
 }
-"""The CRBA that is cited is Walker and Orin's; in which frames the ABA works the paper does not say."""
+"""The cited CRBA is that of Walker and Orin; the paper does not state the frames of its ABA."""
 
 WHY_5 = {
     OURS_5: "not the algorithm cited: composite bodies about the link origins err less",
@@ -175,14 +176,14 @@ WHY_5 = {
 
 
 def masses(arm: aw.Robot) -> Finding:
-    """Return the masses of the bars."""
+    """Return the finding on the masses of the bars."""
     ours = ", ".join(f"{link.mass:g} kg" for link in arm.links)
     why = "the second is not legible; 10 kg has the density of the first bar, and the errors hardly depend on it"
     return unchecked("Fig. 1", "masses of the bars", "0.1 kg, 0.00 kg", why, ours)
 
 
 def stored_curves(exact: Array, condition: Array) -> list[Finding]:
-    """The ranges of the two curves of figure 2, which come without numbers."""
+    """Return the findings on the ranges of the two curves of figure 2, which have no numbers."""
     why = "the figure has curves without numbers"
     findings = []
     for what, values, ends in (
@@ -195,44 +196,44 @@ def stored_curves(exact: Array, condition: Array) -> list[Finding]:
 
 
 def stored_number(where: str, what: str, stored: str, value: float, why: str, rounding: float = 0.0) -> Finding:
-    """A number beside one stored from a prototype, to half a unit of its last digit and what rounding can change."""
+    """Return a comparison with a number stored from a prototype, to half a unit of its last digit and rounding."""
     digits = sum(c.isdigit() for c in stored.partition("e")[0].lstrip("-0."))
     off = below(abs(value - float(stored)), 0.5 * last_digit(stored) + rounding)
-    return beside_stored(where, what, stored, f"{value:.{digits}g}", off, why)
+    return compare_stored(where, what, stored, f"{value:.{digits}g}", off, why)
 
 
 def table_5(name: str, errors: Array) -> list[Finding]:
-    """The largest difference, and the average in both readings, beside those of all masses."""
+    """Return the findings on the largest difference and the average in both readings, over all masses."""
     largest, average = BAR_TABLES["table_5"][name.partition(",")[0]]
     sizes = np.abs(errors)
     why = WHY_5.get(name, "sizes do not average to so little; errors of both signs do")
     return [
         near_median(f"{name}: largest", largest, sizes.max(axis=1), why),
         near_median(f"{name}: average of absolute values", average, sizes.mean(axis=1), why),
-        of_usual_size(f"{name}: average with signs", average, errors.mean(axis=1), why),
+        within_usual_range(f"{name}: average with signs", average, errors.mean(axis=1), why),
     ]
 
 
 def near_median(what: str, printed: str, values: Array, why: str) -> Finding:
-    """Rounding errors have a size, and no digits: the median of all masses counts by its factor alone."""
+    """Return the finding on the median of all masses, judged by its factor, as digits of rounding errors are random."""
     judgement = Printed(printed, float(np.median(values)), digits=False)
-    low, high = np.quantile(values, USUAL)
+    low, high = np.quantile(values, USUAL_QUANTILES)
     obtained = f"{judgement.value:.2g} ({judgement.ratio:.2g} times), the median"
     obtained += f"; {low:.2g} to {high:.2g} for nine masses of ten"
     return Finding("Table 5", what, printed, obtained, judgement, "" if judgement.verdict is Verdict.TWO else why)
 
 
-def of_usual_size(what: str, printed: str, values: Array, why: str) -> Finding:
-    """A mean of both signs scatters about zero, so its size says little: the printed one is to be among the usual."""
+def within_usual_range(what: str, printed: str, values: Array, why: str) -> Finding:
+    """Return the finding that a printed mean with signs, which scatters about zero, is within the usual range."""
     low, high = np.quantile(np.abs(values), PERCENTILES[[0, -1]])
-    usual = [at_most(low, float(printed)), at_least(high, float(printed))]
+    bounds = [at_most(low, float(printed)), at_least(high, float(printed))]
     obtained = f"of either sign, the size up to {high:.2g} for all but one mass in a hundred"
     words = "least and largest size"
-    return claim("Table 5", what, printed, obtained, usual, why, words=words, against=Against.NUMBER)
+    return claim("Table 5", what, printed, obtained, bounds, why, words=words, against=Against.NUMBER)
 
 
-def who_is_accurate(errors: dict[str, Array]) -> list[Finding]:
-    """Who has the smaller errors, for every mass, by their largest and by their average size."""
+def accuracy_findings(errors: dict[str, Array]) -> list[Finding]:
+    """Return the findings on the method with smaller errors, largest and average, for every mass."""
     sizes = {name: {"largest": np.abs(e).max(axis=1), "average": np.abs(e).mean(axis=1)} for name, e in errors.items()}
     names = [name for name in errors if name.startswith(("ABA", "GA"))]
     found = [
@@ -247,8 +248,8 @@ def who_is_accurate(errors: dict[str, Array]) -> list[Finding]:
 
 
 def error_percentiles(what: str, published: str, ratios: Array) -> Finding:
-    """Return whether the other errs more, by percentiles; for the outermost masses rounding decides."""
-    low, high = np.quantile(ratios, USUAL)
+    """Return the finding that the other method errs more, by percentiles of the masses."""
+    low, high = np.quantile(ratios, USUAL_QUANTILES)
     times = f"{np.median(ratios):.2g} times as much, the median; {low:.2g} to {high:.2g} for nine masses of ten"
     why = "rounding is chance: for some masses it is the other way round"
     cases = [above(ratio, 1) for ratio in np.quantile(ratios, PERCENTILES)]
@@ -256,7 +257,7 @@ def error_percentiles(what: str, published: str, ratios: Array) -> Finding:
 
 
 def figure_1(arm: aw.Robot) -> Plot:
-    """Return the findings on figure 1."""
+    """Return the plot of figure 1."""
     curves = []
     for angle in (0, 45, 90):
         poses = arm.link_poses([0.0, np.radians(angle)])
@@ -268,7 +269,7 @@ def figure_1(arm: aw.Robot) -> Plot:
 
 
 def figure_2(states: States, exact: Array, single: dict[str, Array], condition: Array) -> list[Plot]:
-    """Return the findings on figure 2."""
+    """Return the plots of figure 2."""
     x = degrees(states)
     curves = [Curve(f"{name}, single", x, single[name].tolist()) for name in ("GA", "CRBA", "ABA, proximal frames")]
     curves.append(Curve("double", x, exact.tolist(), dashed=True, colour="currentColor"))
@@ -281,22 +282,22 @@ def figure_2(states: States, exact: Array, single: dict[str, Array], condition: 
 
 
 def error_plot(states: States, errors: dict[str, Array]) -> Plot:
-    """Return the plot of errors over mass."""
+    """Return the plot of errors over the angle of joint 2."""
     curves = [Curve(name, degrees(states), np.abs(error).tolist()) for name, error in errors.items()]
     title = "Table 5: single against double precision, joint 1"
     return Plot(title, "q2 [deg]", "difference [rad/s2]", curves, y_log=True)
 
 
 def degrees(states: States) -> list[float]:
-    """Return angles in degrees as text."""
+    """Return the angles of a sweep in degrees."""
     assert states.x is not None
     return list(states.x.tolist())
 
 
 def stored_torques(where: str, arm: aw.Robot) -> Finding:
-    """Inverse dynamics by Gibbs-Appell in one state."""
+    """Return the finding on stored torques of inverse dynamics by Gibbs-Appell in one state."""
     expected = np.array(BAR_TABLES["stored_torques"][arm.name])
     tau = arm.inverse_dynamics(*np.array(BAR_TABLES["stored_state"])[:, : arm.n], formulation="gibbs_appell")
     off = float(np.max(np.abs(tau / expected - 1)))
     what = f"{arm.n} stored torques of {arm.name} in one state"
-    return beside_stored(where, what, f"{arm.n} torques", f"off by {rough(off)}", below(off, 1e-6))
+    return compare_stored(where, what, f"{arm.n} torques", f"off by {rough(off)}", below(off, 1e-6))

@@ -1,4 +1,4 @@
-"""Mata et al. (2002), (1) to (5) and section 3: the Gibbs function itself, its gradient and its Hessian, (21) too."""
+"""Mata et al. (2002), (1) to (5), (21) and section 3: the Gibbs function, its gradient and its Hessian."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def gibbs(arm: Robot) -> list[Finding]:
 
 
 def total(method: Formulation) -> int:
-    """Products and sums of a mass matrix, for six general joints."""
+    """Return products and sums of a mass matrix for six general joints."""
     return products_and_sums(count_operations("mass_matrix", method.name, joints=6))
 
 
 def hessian(arm: Robot, q: Array, qd: Array) -> Array:
-    """By differences, which are exact for a function that is quadratic in the joint accelerations."""
+    """Return the Hessian by differences, which are exact for a function quadratic in the joint accelerations."""
     units = np.eye(arm.n)
 
     def G(qdd: Array) -> Array:

@@ -3,8 +3,7 @@
 A. Mohan, S. K. Saha, 'A recursive, numerically stable, and efficient simulation algorithm for serial robots',
 Multibody System Dynamics 17 (2007). The formulation is `formulations/denoc.py`. Here are table 1, which counts
 operations, table 2 and figure 4; `mohan2007_runs.py` has the simulations of figures 5 to 9 and table 3, and
-`mohan2007_claim.py` the answer to what they are to show: that the recursion follows the path for longer because it is
-numerically stable.
+`mohan2007_claim.py` examines their claim that the recursion follows the path longer because it is numerically stable.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from armwright.formulations.parts.spatial import Inertia, eliminate, rigid, scre
 from armwright.graph import Graph, OperationCount
 from armwright.pages.report.plot import Curve, Plot
 from armwright.robot import Robot
-from armwright.study.crossing import MOST_JOINTS, cheaper_from, fitted_formulas, general
+from armwright.study.crossing import MAX_CROSSING_JOINTS, cheaper_from, fitted_formulas, general
 from armwright.study.operation_counts import VALID_FROM, count_at_rest, count_without_bias, products
 from armwright.study.operation_counts import compare as compare_counts
 from armwright.study.papers.finding import (
@@ -36,8 +35,8 @@ from armwright.study.papers.finding import (
 )
 from armwright.study.papers.judgement import Formula, Printed, Worst
 from armwright.study.papers.mohan2007_claim import arithmetic, cause, many_digits
-from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, arm, joint_curve, simulations, wanted
-from armwright.study.papers.mohan2007_steps import beside_braces, slender_chain
+from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, arm, desired_motion, joint_curve, simulations
+from armwright.study.papers.mohan2007_steps import compare_step_counts, slender_chain
 from armwright.study.papers.mohan2007_tables import from_tables
 from armwright.study.published import PUBLISHED, evaluate, tables
 
@@ -122,7 +121,7 @@ def crossings(these: tuple[str, str], those: tuple[str, str]) -> tuple[int, int]
         cheaper_from(MOHAN_SIZES, *([float(evaluate(text, n)) for n in MOHAN_SIZES] for text in pair))
         for pair in zip(these, those, strict=True)
     ]
-    return found[0] or MOST_JOINTS, found[1] or MOST_JOINTS
+    return found[0] or MAX_CROSSING_JOINTS, found[1] or MAX_CROSSING_JOINTS
 
 
 def most_efficient() -> Finding:
@@ -131,7 +130,7 @@ def most_efficient() -> Finding:
     first = cheaper_from(MOHAN_SIZES, *both)
     what = "the proposed algorithm is the most efficient"
     why = "by the printed formulas Saha's earlier one, for links of any shape, takes fewer operations up to n = 6"
-    lowest = same(first or MOST_JOINTS, VALID_FROM)
+    lowest = same(first or MAX_CROSSING_JOINTS, VALID_FROM)
     return claim("Table 1", what, "yes", f"from n = {first} on", lowest, why, words="n", against=Against.PRINT)
 
 
@@ -206,7 +205,7 @@ def steps() -> list[Finding]:
     parts = [Formula(formula, tuple(MOHAN_SIZES), ours) for formula, ours in zip(rows[0], counts, strict=True)]
     what = "count for slender links, recounted"
     findings.append(Finding("Section 4.1", what, printed, slender, Worst(tuple(parts)), why))
-    return [*findings, third_component(), *beside_braces(MOHAN_TABLES["steps"]), written_out()]
+    return [*findings, third_component(), *compare_step_counts(MOHAN_TABLES["steps"]), written_out()]
 
 
 def written_out() -> Finding:
@@ -259,7 +258,7 @@ def count_plot() -> Plot:
 def robot_and_torques() -> Part:
     """Return the plots of the robot and of its torques."""
     t = np.linspace(0, PERIOD, 401)
-    tau = arm().inverse_dynamics(*wanted(t), formulation="denoc")
+    tau = arm().inverse_dynamics(*desired_motion(t), formulation="denoc")
     peaks = ", ".join(f"{x:.3g}" for x in np.max(np.abs(tau), axis=0))
     why = "curves without numbers, and the direction of gravity is not told (here it is against z of the base)"
     findings = [

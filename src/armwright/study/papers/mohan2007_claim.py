@@ -1,4 +1,4 @@
-"""Mohan and Saha (2007), the answer to the claim: what makes the simulation depart, and whether the recursion helps.
+"""Mohan and Saha (2007): the cause of the departure of the simulation, and whether the recursion helps.
 
 Along the exact motion the linearised one has a largest eigenvalue; errors of any source grow as exp of its integral.
 So it predicts when a run with another tolerance departs. The runs are repeated in single precision and with fifty
@@ -28,28 +28,28 @@ from armwright.study.papers.mohan2007_runs import (
     JOINTS,
     PERIOD,
     JointTrack,
+    advantage_text,
     arm,
+    desired_motion,
     forced,
-    gained,
     motion,
     rate,
-    wanted,
 )
 
-FOLDING_TIME = 5.0
-"""Seconds: q2 + q3 = pi, and link 3 comes above the horizontal."""
+PENDULUM_TIME = 5.0
+"""The time, s, at which q2 + q3 = pi and link 3 comes above the horizontal."""
 
 ROD = 0.02  # metres, link 3
 
 CLAIM_TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)
-KNOWN = 1e-8
-"""From the run with this tolerance the others are predicted."""
+REFERENCE_TOLERANCE = 1e-8
+"""The tolerance of the run from which the others are predicted."""
 
 ROUGH_TOLERANCE = 1e-6
 """Tolerance for single precision: a tighter one would be below its rounding."""
 
-BY_CHANCE = 0.1
-"""Seconds by which a run in single precision departs sooner whose rounding is ten times as large, by chance."""
+ROUNDING_SCATTER = 0.1
+"""Seconds by which a run in single precision departs sooner if rounding is ten times as large."""
 
 REFERENCE_DIGITS, EXACT_START = 50, 4.75
 TIGHT, LESS_TIGHT, TIGHT_METHOD = 1e-14, 1e-12, "vern8"
@@ -58,7 +58,7 @@ NEEDS_MPMATH = "needs mpmath: pip install 'armwright[precision]'"
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """Rates 1/s at which errors grow along the motion: the largest real part of an eigenvalue of the linearised one."""
+    """Growth rates of errors along the motion, 1/s: the largest real part of the eigenvalues of its linearisation."""
 
     t: Array
     rate: Array
@@ -78,7 +78,7 @@ class Growth:
         return float((last - first) / math.log(10))
 
     def later(self, departure: float, factor: float) -> float:
-        """When a run departs whose errors are smaller by this factor than those of one that departs then."""
+        """Return the departure of a run whose errors are smaller by a factor than with this departure."""
         folds = np.interp(departure, self.t, self.folds) + math.log(factor)
         return float(np.interp(folds, self.folds, self.t))
 
@@ -87,7 +87,7 @@ class Growth:
 def growth() -> Growth:
     """Return the growth of errors along the motion."""
     t = np.linspace(0, PERIOD, 2001)
-    q, qd, qdd = wanted(t)
+    q, qd, qdd = desired_motion(t)
     stiffness, damping, _ = arm().forward_dynamics_derivatives(q, qd, arm().inverse_dynamics(q, qd, qdd))
     A = np.zeros((len(t), 2 * JOINTS, 2 * JOINTS))
     A[:, :JOINTS, JOINTS:] = np.eye(JOINTS)
@@ -96,21 +96,21 @@ def growth() -> Growth:
 
 
 def pendulum_rate(t: Array) -> Array:
-    """Link 3 alone, a rod that swings freely about its end: sqrt(3 g / 2a) if it stands upright, less if it slants."""
-    upright = -np.sin(2 * wanted(t)[0][:, 0])
+    """Return the growth rates of link 3 alone, an inverted rod about its end: sqrt(3 g / 2a) if it is upright."""
+    upright = -np.sin(2 * desired_motion(t)[0][:, 0])
     rates: Array = np.sqrt(1.5 * 9.81 / ROD * np.maximum(upright, 0))
     return rates
 
 
 def cause() -> Part:
-    """The mass matrix, which is innocent, and the growth of errors."""
-    found, q = growth(), wanted(growth().t)[0]
+    """Return the findings on the cause: not the mass matrix, but the growth of errors."""
+    found, q = growth(), desired_motion(growth().t)[0]
     smallest, condition = float(np.linalg.eigvalsh(arm().mass_matrix(q)).min()), np.linalg.cond(arm().mass_matrix(q))
     matrix = f"mass matrix: {smallest:.1e} kg m2 or more, condition {condition.min():.0f} to {condition.max():.0f}"
     why = "the mass matrix is regular; the eigenvalue that matters is that of the linearised motion"
-    before, most = found.rate[found.t < FOLDING_TIME - 0.05].max(), found.rate.max()
+    before, most = found.rate[found.t < PENDULUM_TIME - 0.05].max(), found.rate.max()
     rates = f"errors grow by {before:.1f} 1/s before 5 s, {found.at(5.5):.1f} at 5.5 s, {most:.0f} at most"
-    rates += f", by 1e{found.factor(FOLDING_TIME, PERIOD):.0f} until 10 s"
+    rates += f", by 1e{found.factor(PENDULUM_TIME, PERIOD):.0f} until 10 s"
     pendulum = "link 3 is an inverted pendulum of 2 cm from 5 s on: any error grows, whoever made it"
     published = "numerical stability of the forward dynamics"
     findings = [
@@ -142,7 +142,7 @@ def cause() -> Part:
 
 
 def arithmetic() -> Part:
-    """Tolerance and recursion, in doubles and in single precision."""
+    """Return the findings on tolerance and recursion, in double and single precision."""
     doubles = {name: sweep(formulation) for name, formulation in FORMULATION.items()}
     single = {
         name: forced(rate(made, "float32"), ROUGH_TOLERANCE, ROUGH_TOLERANCE, PERIOD)
@@ -158,14 +158,14 @@ def many_digits() -> Part:
 
 
 def sweep(formulation: str) -> dict[float, JointTrack]:
-    """Runs for every tolerance, until astray."""
+    """Return the runs of a formulation by tolerance, each until it loses the path."""
     return {tolerance: forced(rate(formulation), tolerance, tolerance, PERIOD) for tolerance in CLAIM_TOLERANCES}
 
 
 def predicted(runs: dict[float, JointTrack]) -> dict[float, float]:
-    """When joint 3 departs for each tolerance, from one run and the growth rate alone."""
-    known = runs[KNOWN].leaves()
-    return {tolerance: growth().later(known, KNOWN / tolerance) for tolerance in runs}
+    """Return the predicted departure of joint 3 by tolerance, from one run and the growth rate."""
+    known = runs[REFERENCE_TOLERANCE].leaves()
+    return {tolerance: growth().later(known, REFERENCE_TOLERANCE / tolerance) for tolerance in runs}
 
 
 def tolerances(runs: dict[float, JointTrack]) -> Finding:
@@ -181,23 +181,23 @@ def in_doubles(doubles: dict[str, dict[float, JointTrack]]) -> Finding:
     """Return the finding on departures in double precision."""
     recursive, other = doubles.values()
     gains = [recursive[tolerance].leaves() - other[tolerance].leaves() for tolerance in CLAIM_TOLERANCES]
-    obtained = f"{gained(gains)}, tolerances {CLAIM_TOLERANCES[0]:g} to {CLAIM_TOLERANCES[-1]:g}"
+    obtained = f"{advantage_text(gains)}, tolerances {CLAIM_TOLERANCES[0]:g} to {CLAIM_TOLERANCES[-1]:g}"
     why = "only at the tightest tolerances does rounding matter at all, and then by chance"
     what = "recursive: departs later, in doubles"
     return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, above(min(gains), paper.DIFFERENT), why, words="s,")
 
 
 def in_single(runs: dict[str, JointTrack]) -> Finding:
-    """Forward dynamics in single precision, where rounding and not the tolerance is what grows."""
+    """Return the finding on forward dynamics in single precision, where rounding errors grow."""
     times = [run.leaves() for run in runs.values()]
     what, obtained = "recursive: departs later, in single precision", f"{times[0]:.1f} s, {times[1]:.1f} s without"
     why = "rounding is what grows then, and both round alike"
-    gain = above(times[0] - times[1], BY_CHANCE)
+    gain = above(times[0] - times[1], ROUNDING_SCATTER)
     return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, gain, why, words="s,")
 
 
 def _mpmath() -> Any:
-    """mpmath if it is there."""
+    """Return mpmath, or None if it is not installed."""
     try:
         return import_module("mpmath")
     except ImportError:
@@ -205,7 +205,7 @@ def _mpmath() -> Any:
 
 
 def rounding() -> list[Finding]:
-    """The error of the accelerations themselves, along the motion, against fifty digits."""
+    """Return the findings on errors of the accelerations along the motion, against fifty digits."""
     mpmath = _mpmath()
     findings = []
     for dtype in ("float64", "float32"):
@@ -221,8 +221,8 @@ def rounding() -> list[Finding]:
 
 
 def rounding_errors(mpmath: Any, dtype: str) -> list[float]:
-    """Median over the motion of the largest error of any acceleration, with and without the recursion."""
-    q, qd, qdd = (x.astype(dtype) for x in wanted(np.linspace(0.25, 9.75, 20)))
+    """Return the median over the motion of the largest error of accelerations, with and without the recursion."""
+    q, qd, qdd = (x.astype(dtype) for x in desired_motion(np.linspace(0.25, 9.75, 20)))
     tau = arm().inverse_dynamics(*(x.astype(float) for x in (q, qd, qdd))).astype(dtype)
     medians = []
     with mpmath.workdps(REFERENCE_DIGITS):
@@ -239,22 +239,21 @@ def rounding_errors(mpmath: Any, dtype: str) -> list[float]:
 
 
 def in_fifty() -> list[Finding]:
-    """The same runs with and without rounding; then one with a tolerance that doubles cannot meet."""
+    """Return the findings on runs with and without rounding, and with a tolerance below double precision."""
     mpmath = _mpmath()
     rounded, tighter = "departure of joint 3 depends on rounding", "departure of joint 3, tolerance below doubles"
     if mpmath is None:
         return [unchecked("Section 5", what, "yes", NEEDS_MPMATH) for what in (rounded, tighter)]
     with mpmath.workdps(REFERENCE_DIGITS):
-        kinds = (float, mpmath.mpf)
-        asked = [(name, number) for number in kinds for name in FORMULATION.values()]
+        cases = [(name, number) for number in (float, mpmath.mpf) for name in FORMULATION.values()]
         with progress_part(0.0, 0.6):
-            times = [exact_departure(*each, paper.RELATIVE) for each in tracked(asked)]
+            times = [exact_departure(*each, paper.RELATIVE) for each in tracked(cases)]
         tight = exact_departure("denoc", mpmath.mpf, TIGHT, TIGHT_METHOD)
-    foreseen = growth().later(exact_departure("denoc", float, LESS_TIGHT, TIGHT_METHOD), LESS_TIGHT / TIGHT)
+    predicted_time = growth().later(exact_departure("denoc", float, LESS_TIGHT, TIGHT_METHOD), LESS_TIGHT / TIGHT)
     texts = [f"{t:.6f}" for t in times]
     obtained = f"{texts[0]}, {texts[1]} s in doubles; {texts[2]}, {texts[3]} s with {REFERENCE_DIGITS} digits"
     why = f"recursive and nonrecursive, started at {EXACT_START} s: the error of the integrator is what grows"
-    further = f"{tight:.2f} s at {TIGHT:g}; {foreseen:.2f} s predicted from {LESS_TIGHT:g} in doubles"
+    further = f"{tight:.2f} s at {TIGHT:g}; {predicted_time:.2f} s predicted from {LESS_TIGHT:g} in doubles"
     reason = f"the paper has doubles; {REFERENCE_DIGITS} digits, {TIGHT_METHOD}, started at {EXACT_START} s"
     return [
         claim("Section 5", rounded, "yes", obtained, above(max(times) - min(times), paper.OFF), why, words="s,"),
@@ -263,7 +262,7 @@ def in_fifty() -> list[Finding]:
 
 
 def exact_departure(formulation: str, number: Any, tolerance: float, method: str = "rkdp54") -> float:
-    """Return the time joint 3 departs in any arithmetic, the formulation uncompiled; from shortly before 5 s on."""
+    """Return the departure of joint 3 with any scalar, by an uncompiled formulation, started shortly before 5 s."""
     mechanism = arm().mechanism(number)
     forward, inverse = find_formulation("forward_dynamics", formulation), find_formulation("inverse_dynamics", "denoc")
     t: list[float] = []
@@ -288,8 +287,8 @@ def seeds() -> Finding:
     """Return the errors that would make joint 3 depart at the times of the paper."""
     default = forced(rate("denoc"), 1e-3, paper.ABSOLUTE, PERIOD).leaves()
     pushed = {push: forced(rate("denoc", push=push), 1e-10, 1e-10, PERIOD).leaves() for push in (1e-6, 1e-5)}
-    told = ", ".join(f"{t:.2f} s by a torque error of {push:g} N m" for push, t in pushed.items())
-    obtained = f"{told}; {default:.2f} s by the default tolerance of ode45"
+    times = ", ".join(f"{t:.2f} s by a torque error of {push:g} N m" for push, t in pushed.items())
+    obtained = f"{times}; {default:.2f} s by the default tolerance of ode45"
     why = "a conjecture: errors larger than the tolerance; 4.8 s, before the growth begins, takes torques from a table"
     return unchecked("Section 5", "what would explain 5.4 s", NOTHING, why, obtained)
 
@@ -309,7 +308,7 @@ def error_plot(doubles: dict[float, JointTrack], single: dict[str, JointTrack]) 
     runs |= {f"float32, {name}": run for name, run in single.items()}
     curves = []
     for name, run in runs.items():
-        late = run.t > FOLDING_TIME - 1
+        late = run.t > PENDULUM_TIME - 1
         curves.append(Curve(name, run.t[late].tolist(), np.abs(run.error[late, 2]).tolist(), dashed="float" in name))
     note = "Recursive, by tolerance, and single precision. From 5 s on all have the same slopes at any error."
     return Plot("The error of joint 3", "t, s", "rad", curves, y_log=True, note=note)

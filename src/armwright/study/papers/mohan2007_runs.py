@@ -31,14 +31,14 @@ JOINTS, PERIOD, SHOWN = 6, 10.0, 6.0
 RELATIVE, ABSOLUTE = 1e-8, 1e-6
 """'The tolerance is 1e-8' of ode45: its relative one; the absolute one is 1e-6 unless changed."""
 
-OFF, ASTRAY = 0.01, 1.0
-"""Radians: off the path, and hopelessly so."""
+OFF, LOST = 0.01, 1.0
+"""Errors of a joint, rad: it departs from the path, and it has lost it."""
 
 VISIBLE = 0.01
-"""Share of the largest value that the eye sees on a plot; the paper does not say what is 'acceptable'."""
+"""The visible part of the largest value of a plot; the paper does not define 'acceptable'."""
 
 DIFFERENT = 0.05
-"""Seconds by which one run must follow longer than another to count as better."""
+"""Seconds by which one run must follow the path longer than another to count as better."""
 
 TIMING_REPEATS = 3
 
@@ -61,8 +61,8 @@ def motion() -> Trajectory:
     return cycloidal([0.0] * JOINTS, [math.pi] * JOINTS, PERIOD)
 
 
-def wanted(t: Array | float) -> tuple[Array, Array, Array]:
-    """Positions, velocities and accelerations on the path."""
+def desired_motion(t: Array | float) -> tuple[Array, Array, Array]:
+    """Return positions, velocities and accelerations of the path."""
     q, qd, qdd = (np.asarray(x, dtype=float) for x in motion()(t))
     return q, qd, qdd
 
@@ -74,7 +74,7 @@ def joint_curve(i: int, t: Array, values: Array, label: str = "", dashed: bool =
 
 @dataclass(frozen=True, eq=False)
 class JointTrack:
-    """A forced simulation at the end of every step: time, state (q, qd), and seconds of computing since the start."""
+    """A forced simulation at the end of every step: time, state (q, qd), and computing seconds since the start."""
 
     t: Array
     y: Array
@@ -91,20 +91,20 @@ class JointTrack:
 
     @property
     def tau(self) -> Array:
-        return arm().inverse_dynamics(*wanted(self.t))
+        return arm().inverse_dynamics(*desired_motion(self.t))
 
     @property
     def error(self) -> Array:
-        error: Array = self.q - wanted(self.t)[0]
+        error: Array = self.q - desired_motion(self.t)[0]
         return error
 
     def leaves(self, joint: int = 2, threshold: float = OFF) -> float:
-        """When a joint (from 0) is first off by more than this."""
+        """Return the first time at which the error of a joint (from 0) exceeds a threshold."""
         return crossing_time(self.t, np.abs(self.error[:, joint]), threshold)
 
 
 def crossing_time(t: Array, size: Array, threshold: float) -> float:
-    """When a growing size first passes the threshold, between the times on a straight line in its logarithm."""
+    """Return the time at which a growing size exceeds the threshold, by logarithmic interpolation."""
     above = np.flatnonzero(size > threshold)
     if not above.size or not above[0]:
         return math.inf if not above.size else float(t[0])
@@ -113,8 +113,8 @@ def crossing_time(t: Array, size: Array, threshold: float) -> float:
     return float(t[k - 1] + (math.log(threshold) - low) / (high - low) * (t[k] - t[k - 1]))
 
 
-def gained(gains: Sequence[float]) -> str:
-    """By how many seconds the recursion follows longer; below `DIFFERENT`, rounding decides the number and its sign."""
+def advantage_text(gains: Sequence[float]) -> str:
+    """Return the seconds by which the recursion follows longer as text; below `DIFFERENT` they are rounding."""
     if max(map(abs, gains)) < DIFFERENT:
         return f"within {DIFFERENT:g} s of each other"
     return f"by {min(gains):.2f} to {max(gains):.2f} s"
@@ -124,24 +124,24 @@ Rate = Callable[[Any, Array], Array]
 
 
 def exact_torques() -> Callable[[float], Array]:
-    """Those of the motion, by inverse dynamics at any time."""
+    """Return the torques of the motion as a function of time, by inverse dynamics."""
     torques = compile_function(arm(), "inverse_dynamics", "denoc").single
-    return lambda t: torques(*wanted(t))
+    return lambda t: torques(*desired_motion(t))
 
 
 def rate(
-    formulation: str, dtype: str = "float64", push: float = 0.0, given: Callable[[float], Array] | None = None
+    formulation: str, dtype: str = "float64", push: float = 0.0, torque: Callable[[float], Array] | None = None
 ) -> Rate:
-    """(q, qd) -> (qd, qdd) under the torques of the motion, or those given, with an error `push` of that of joint 3.
+    """Return (q, qd) -> (qd, qdd) under the torques of the motion, or of `torque`, with an error `push` at joint 3.
 
-    Torques are in doubles in every case: only the forward dynamics differs.
+    Torques are in double precision; only the forward dynamics differs.
     """
-    torques = exact_torques() if given is None else given
+    torques = exact_torques() if torque is None else torque
     accelerations = compile_function(arm(), "forward_dynamics", formulation, dtype=dtype).single
-    pushed = np.eye(JOINTS)[2] * push
+    error = np.eye(JOINTS)[2] * push
 
     def call(t: Any, y: Array) -> Array:
-        tau = torques(t) + pushed
+        tau = torques(t) + error
         qdd = accelerations(np.ascontiguousarray(y[:JOINTS]), np.ascontiguousarray(y[JOINTS:]), tau)
         return np.concatenate([y[JOINTS:], qdd])
 
@@ -151,7 +151,7 @@ def rate(
 def forced(
     derivative: Rate, relative: float = RELATIVE, absolute: float = ABSOLUTE, end: float = SHOWN, **options: Any
 ) -> JointTrack:
-    """A run until the end, or until joint 3 is hopelessly astray if the end is later than the paper shows."""
+    """Return a run until the end, or until joint 3 has lost the path if the end is later than in the paper."""
     t, y, clock = [0.0], [np.zeros(2 * JOINTS)], [0.0]
     begin = time.process_time()
 
@@ -159,31 +159,31 @@ def forced(
         t.append(now)
         y.append(state.copy())
         clock.append(time.process_time() - begin)
-        return end > SHOWN and bool(abs(state[2] - wanted(now)[0][2]) > ASTRAY)
+        return end > SHOWN and bool(abs(state[2] - desired_motion(now)[0][2]) > LOST)
 
     solution = solve(derivative, 0.0, y[0], end, "rkdp54", rtol=relative, atol=absolute, on_step=keep, **options)
     return JointTrack(np.array(t), np.array(y), np.array(clock), solution.statistics.evaluations)
 
 
 def simulations() -> Part:
-    """Both runs of the paper, and all it says of them."""
+    """Return the findings on both runs of the paper."""
     runs = {name: forced(rate(formulation)) for name, formulation in FORMULATION.items()}
-    return together(part(runs) for part in (followed, errors, accelerations, power, durations, effort))
+    return together(part(runs) for part in (tracking, errors, accelerations, power, durations, effort))
 
 
-def followed(runs: dict[str, JointTrack]) -> Part:
-    """Figure 5 and its text."""
+def tracking(runs: dict[str, JointTrack]) -> Part:
+    """Return the findings on figure 5 and its text."""
     run = runs["recursive"]
     findings = [
         compare("Figure 5", f"joint {i + 1} follows until", "5.5", round(run.leaves(i), 3), REASON_LATER, "s")
         for i in (2, 4, 5)
     ]
-    astray = int(np.argmax(np.abs(run.error[:, 2]) > ASTRAY))
-    rest = float(np.max(np.abs(run.error[astray, [0, 1, 3]])))
+    lost = int(np.argmax(np.abs(run.error[:, 2]) > LOST))
+    rest = float(np.max(np.abs(run.error[lost, [0, 1, 3]])))
     what = "joints 1, 2, 4 match, even when joint 3 is 1 rad off"
     findings.append(claim("Figure 5", what, "exactly", f"within {rest:.2g} rad", below(rest, OFF), "they do not"))
     t = np.linspace(0, SHOWN, 121)
-    path = Curve("desired", t.tolist(), wanted(t)[0][:, 0].tolist(), dashed=True, colour=GREY)
+    path = Curve("desired", t.tolist(), desired_motion(t)[0][:, 0].tolist(), dashed=True, colour=GREY)
     note = "Recursive. All joints are to follow the same curve."
     curves = [*(joint_curve(i, run.t, run.q) for i in range(JOINTS)), path]
     return findings, [Plot("Figure 5: forced simulation", "t, s", "rad", curves, note=note)]
@@ -211,7 +211,7 @@ def errors(runs: dict[str, JointTrack]) -> Part:
     curves = []
     for name, run in runs.items():
         dashed = name == "nonrecursive"
-        late, label = run.t > 0.5, ", nonrec." if dashed else ""  # before, errors are as small as they like
+        late, label = run.t > 0.5, ", nonrec." if dashed else ""  # earlier errors are arbitrarily small
         curves += [joint_curve(i, run.t[late], np.abs(run.error[late]), label, dashed) for i in range(JOINTS)]
     note = f"Solid: recursive, dashed: nonrecursive, one upon the other. Tolerances {RELATIVE:g} and {ABSOLUTE:g}."
     return findings, [Plot("Figure 6: error of the joint angles", "t, s", "rad", curves, y_log=True, note=note)]
@@ -222,14 +222,21 @@ def accelerations(runs: dict[str, JointTrack]) -> Part:
     times, curves = [], []
     for name, run in runs.items():
         qdd = arm().forward_dynamics(run.q, run.qd, run.tau, formulation=FORMULATION[name])[:, 2]
-        off = np.abs(qdd - wanted(run.t)[2][:, 2])
+        off = np.abs(qdd - desired_motion(run.t)[2][:, 2])
         times.append(round(crossing_time(run.t, off, VISIBLE * float(off.max())), 3))
         late = run.t > 4.5
         curves.append(Curve(name, run.t[late].tolist(), qdd[late].tolist(), dashed=name == "nonrecursive"))
     gain = times[0] - times[1]
     findings = [
         compare("Figure 7", "acceleration of joint 3 is smooth until", "5.5", times[0], REASON_LATER, "s"),
-        claim("Figure 7", "recursive: smooth for longer", "yes", gained([gain]), above(gain, DIFFERENT), REASON_SAME),
+        claim(
+            "Figure 7",
+            "recursive: smooth for longer",
+            "yes",
+            advantage_text([gain]),
+            above(gain, DIFFERENT),
+            REASON_SAME,
+        ),
     ]
     return findings, [Plot("Figure 7: acceleration of joint 3", "t, s", "rad/s2", curves)]
 
@@ -238,7 +245,7 @@ def power(runs: dict[str, JointTrack]) -> Part:
     """Figure 8: the power of the torques, with the desired and with the simulated velocities."""
     times, curves = [], []
     for name, run in runs.items():
-        desired, simulated = (np.sum(run.tau * qd, axis=1) for qd in (wanted(run.t)[1], run.qd))
+        desired, simulated = (np.sum(run.tau * qd, axis=1) for qd in (desired_motion(run.t)[1], run.qd))
         off, largest = np.abs(simulated - desired), float(np.max(np.abs(desired)))
         times.append(round(crossing_time(run.t, off, VISIBLE * largest), 3))
         curves.append(Curve(name, run.t.tolist(), simulated.tolist(), dashed=name == "nonrecursive"))
@@ -248,7 +255,14 @@ def power(runs: dict[str, JointTrack]) -> Part:
     why = "a curve without numbers; ours is then 1 % of the largest off"
     findings = [
         unchecked("Figure 8", what, "a curve", why, f"{times[0]} s"),
-        claim("Figure 8", "recursive: matches for longer", "yes", gained([gain]), above(gain, DIFFERENT), REASON_SAME),
+        claim(
+            "Figure 8",
+            "recursive: matches for longer",
+            "yes",
+            advantage_text([gain]),
+            above(gain, DIFFERENT),
+            REASON_SAME,
+        ),
     ]
     return findings, [Plot("Figure 8: power of the torques", "t, s", "W", curves)]
 
@@ -265,15 +279,15 @@ def durations(runs: dict[str, JointTrack]) -> Part:
         for i, printed in enumerate(column)
     ]
     gains = [a - b for a, b in zip(*times.values(), strict=True)]
-    what = "recursive: acceptable for longer"
-    findings.append(claim("Table 3", what, "by 0.3 to 0.6 s", gained(gains), above(min(gains), DIFFERENT), REASON_SAME))
+    what, advantage = "recursive: acceptable for longer", above(min(gains), DIFFERENT)
+    findings.append(claim("Table 3", what, "by 0.3 to 0.6 s", advantage_text(gains), advantage, REASON_SAME))
     return findings, []
 
 
 def effort(runs: dict[str, JointTrack]) -> Part:
-    """Figure 9, and the step sizes of section 5."""
-    again = [{name: forced(rate(FORMULATION[name])) for name in runs} for _ in range(TIMING_REPEATS)]
-    best = {name: min((each[name] for each in again), key=lambda run: float(run.clock[-1])) for name in runs}
+    """Return the findings on figure 9 and on the step sizes of section 5."""
+    repeats = [{name: forced(rate(FORMULATION[name])) for name in runs} for _ in range(TIMING_REPEATS)]
+    best = {name: min((each[name] for each in repeats), key=lambda run: float(run.clock[-1])) for name in runs}
     recursive, other = best.values()
     share = float(recursive.clock[-1] / other.clock[-1])
     evaluations = f"{recursive.evaluations} and {other.evaluations}"

@@ -33,7 +33,7 @@ STEP_REASONS = {
 
 
 def slender_chain(graph: Graph, n: int) -> Mechanism:
-    """A general robot of bent slender rods: they lie along -z and x of the canonical frames."""
+    """Return a general robot of bent slender rods, which lie along -z and x of the canonical frames."""
     p = graph.parameter
     links = tuple(
         MomentLink(
@@ -47,7 +47,7 @@ def slender_chain(graph: Graph, n: int) -> Mechanism:
 
 
 def step_counts() -> dict[str, tuple[int, int]]:
-    """Products, divisions among them, and sums of each step that has a count in braces."""
+    """Return products, divisions included, and sums of each step with a count in braces."""
     graph = Graph()
     mechanism, q, phi = slender_chain(graph, 2), graph.input("q"), graph.input("phi")
     joint, further = mechanism.joints
@@ -87,7 +87,7 @@ def _pair(graph: Graph, name: str) -> Pair:
 
 
 def _link_inertia(graph: Graph) -> Inertia:
-    """As step 3 makes it: the mass is a constant, the first moment a vector."""
+    """Return the inertia as in step 3: the mass is a constant, the first moment a vector."""
     tensor = Symmetric(*(graph.input(f"J{k}") for k in range(6)))
     return rigid(MomentLink(graph.parameter("mass"), _vector(graph, "h"), tensor))
 
@@ -104,8 +104,8 @@ def _flat(parts: Pair | Inertia) -> list[Expr]:
     return flat
 
 
-def beside_braces(printed: dict[str, list[int]]) -> list[Finding]:
-    """One row a step, for a link amid others; what is printed as nil is no number to compare with."""
+def compare_step_counts(printed: dict[str, list[int]]) -> list[Finding]:
+    """Return a finding for each step of an inner link; a printed nil is not a number to compare with."""
     counts, findings = step_counts(), []
     for step, braces in printed.items():
         pairs = [pair for pair in zip(("products", "sums"), braces, counts[step], strict=True) if pair[1]]

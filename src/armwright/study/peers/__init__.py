@@ -1,1 +1,1 @@
-"""The same robot in other programs, which are our oracles and rulers. Each module needs its own package installed."""
+"""Robots in other programs, for tests and timing. Each module needs its package."""

@@ -1,4 +1,4 @@
-"""Newton-Euler written with CasADi's symbols, as its users do, turned into C by it and compiled by the C compiler."""
+"""Newton-Euler with symbols of CasADi, as C code that the C compiler compiles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from armwright.robot import Robot
 
 
 class CasADi:
-    """Maps over the columns of arrays (n, states)."""
+    """Functions of CasADi for the columns of arrays (n, states)."""
 
     def __init__(self, arm: Robot, states: int, folder: Path) -> None:
         q, qd, qdd = (casadi.SX.sym(name, size) for name, size in (("q", arm.nq), ("qd", arm.n), ("qdd", arm.n)))

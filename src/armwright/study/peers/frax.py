@@ -1,4 +1,4 @@
-"""The same robot in frax, which compiles with JAX: vectorised over states, one thread where XLA lets it."""
+"""Dynamics of a robot by frax, compiled with JAX and vectorised over states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from armwright.model.urdf_writer import urdf_text
 from armwright.robot import Robot
 
 _WEIGHTLESS = """<link name="{}"><inertial><mass value="0"/>
-<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>"""  # frax wants a body on every link
+<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>"""  # frax needs a body on every link
 
 
 class Frax:

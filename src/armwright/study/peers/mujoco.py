@@ -1,4 +1,4 @@
-"""The same robot in MuJoCo: what `to_mjcf` writes, without contacts, limits, dry friction and equations."""
+"""Dynamics of a robot by MuJoCo, from `to_mjcf`, without contacts, limits, dry friction and constraints."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class MuJoCo:
         self.joints: dict[str, Any] = {self.model.joint(j).name: self.model.joint(j) for j in range(self.model.njnt)}
 
     def moved(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
-        """qpos, qvel, qacc, and B with qvel = B qd: torques are B^T of MuJoCo's."""
+        """Return qpos, qvel, qacc, and B with qvel = B qd: torques are B^T times those of MuJoCo."""
         arm, mechanism = self.arm, self.arm.mechanism()
         qpos, B, convective = np.array(self.model.qpos0), np.zeros((self.model.nv, arm.n)), np.zeros(self.model.nv)
-        there = placed(mechanism, q.tolist())
-        at, moves = positions(there, q.tolist()), np.array([rates(there, e.tolist()) for e in np.eye(arm.n)])
-        shift = coordinates.convective(there, rates(there, qd.tolist()))
+        posed = placed(mechanism, q.tolist())
+        at, by_qd = positions(posed, q.tolist()), np.array([rates(posed, e.tolist()) for e in np.eye(arm.n)])
+        shift = coordinates.convective(posed, rates(posed, qd.tolist()))
         for i in mechanism.single_freedom_joints:
             joint = self.joints[arm.rows[i].name]
-            qpos[joint.qposadr[0]], B[joint.dofadr[0]], convective[joint.dofadr[0]] = at[i], moves[:, i], shift[i]
+            qpos[joint.qposadr[0]], B[joint.dofadr[0]], convective[joint.dofadr[0]] = at[i], by_qd[:, i], shift[i]
         for ball in arm.balls:
             self._move(ball, q, qd, (qpos, B, convective))
         return qpos, B @ qd, B @ qdd + convective, B
 
     def _move(self, ball: Ball, q: Array, qd: Array, there: tuple[Array, Array, Array]) -> None:
-        """A ball, free or planar joint: w first, and linear velocities in the axes of the parent."""
+        """Fill the entries of a ball, free or planar joint; linear velocities are in the axes of the parent."""
         qpos, B, convective = there
         names = [row.name for row in self.arm.rows[ball.rows.start : ball.rows.stop]]
         turns, slides = {"ball": (3, 0), "free": (3, 3), "planar": (1, 2)}[ball.kind]
@@ -82,5 +82,5 @@ class MuJoCo:
         M = np.zeros((self.model.nv, self.model.nv))
         for column, unit in zip(M, np.eye(self.model.nv), strict=True):
             mujoco.mj_mulM(self.model, self.data, column, unit)
-        whole: Array = B.T @ M @ B
-        return whole
+        reduced: Array = B.T @ M @ B
+        return reduced

@@ -1,4 +1,4 @@
-"""The same robot in Pinocchio."""
+"""Dynamics of a robot by Pinocchio."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from armwright.robot import Robot
 
 
 class Pinocchio:
-    """Pinocchio's functions of armwright's states; the payload is a separate body, which tests how it is merged.
+    """Pinocchio's functions of armwright's states; the payload is a separate body, to test how armwright merges it.
 
-    Links are handed over branch by branch, as its algorithms want them: `configuration`, `rates` and `back` go between
-    the order of the robot's coordinates and theirs.
+    The algorithms need links branch by branch: `configuration`, `rates` and `back` convert between the orders of
+    coordinates.
     """
 
     def __init__(self, arm: Robot) -> None:
@@ -51,15 +51,15 @@ class Pinocchio:
         self.model, self.data = model, model.createData()
 
     def configuration(self, q: Array) -> Array:
-        """Positions (..., nq) in the order of the model."""
+        """Return positions (..., nq) in the order of the model."""
         return q[..., self._places]
 
     def rates(self, x: Array) -> Array:
-        """Velocities, accelerations or torques (..., n) in the order of the model."""
+        """Return velocities, accelerations or torques (..., n) in the order of the model."""
         return x[..., self._speeds]
 
     def back(self, x: Array) -> Array:
-        """The same from the order of the model."""
+        """Return velocities, accelerations or torques in the order of the robot."""
         return x[..., self._order]
 
     def forces(self, tip_wrench: Array) -> Any:
@@ -96,7 +96,7 @@ class Pinocchio:
 
 @dataclass(frozen=True)
 class Row:
-    """A freedom of a joint, and its entries of q and qd; None and none for one that follows another."""
+    """A freedom of a joint, and its entries of q and qd; () and None for a follower."""
 
     model: JointModel
     places: tuple[int, ...]
@@ -104,18 +104,18 @@ class Row:
 
 
 def _branch_by_branch(parents: Sequence[int]) -> list[int]:
-    """The links, each followed by all that hangs on it."""
-    order, waiting = list[int](), [i for i, parent in enumerate(parents) if parent < 0]
-    while waiting:
-        order.append(waiting.pop(0))
-        waiting = [i for i, parent in enumerate(parents) if parent == order[-1]] + waiting
+    """Return the links in depth-first order."""
+    order, stack = list[int](), [i for i, parent in enumerate(parents) if parent < 0]
+    while stack:
+        order.append(stack.pop(0))
+        stack = [i for i, parent in enumerate(parents) if parent == order[-1]] + stack
     return order
 
 
 def _rows(arm: Robot, link: int) -> list[Row]:
-    """The freedoms between a link and its parent."""
+    """Return the freedoms between a link and its parent."""
     end = arm.link_rows[link] + 1
-    found, coordinate = list[Row](), 0
+    rows, coordinate = list[Row](), 0
     for i, model in enumerate(arm.rows[:end]):
         speed = None if model.mimic else coordinate
         coordinate += speed is not None
@@ -124,12 +124,12 @@ def _rows(arm: Robot, link: int) -> list[Row]:
             inside = any(b.joint < i < b.joint + b.freedoms for b in arm.balls)
             place = 0 if speed is None else arm.entries[speed]
             entries = range(place, place + (ball.freedoms + 1 if ball else 1))
-            found.append(Row(model, () if inside or speed is None else tuple(entries), speed))
-    return found
+            rows.append(Row(model, () if inside or speed is None else tuple(entries), speed))
+    return rows
 
 
 def _kinds(rows: list[Row]) -> list[tuple[Any, list[Row]]]:
-    """A joint as those of Pinocchio: one, but for a cylindrical one."""
+    """Return a joint as joints of Pinocchio with their rows: two for a cylindrical joint, otherwise one."""
     first = rows[0].model
     x, z = np.eye(3)[0], np.eye(3)[2]
     apart = first.kind == "helical" and not rows[1].model.mimic
@@ -159,7 +159,7 @@ def _turned(rows: list[Row]) -> Array:
 
 
 class Reading:
-    """Pinocchio's own reading of a URDF file, every joint that the robot does not have locked at zero."""
+    """A URDF file as Pinocchio reads it, with all joints that the robot does not have locked at zero."""
 
     def __init__(self, file: str | Path, arm: Robot) -> None:
         balls = {ball.coordinate: ball for ball in arm.balls}
@@ -170,9 +170,9 @@ class Reading:
             if i not in inside
         }
         root = (pin.JointModelFreeFlyer(),) if names.get(0) == "root_joint" else ()
-        whole = pin.buildModelFromUrdf(str(file), *root)
-        others = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in names.values()]
-        self.model = pin.buildReducedModel(whole, others, pin.neutral(whole))
+        full = pin.buildModelFromUrdf(str(file), *root)
+        others = [full.getJointId(name) for name in list(full.names)[1:] if name not in names.values()]
+        self.model = pin.buildReducedModel(full, others, pin.neutral(full))
         self.data = self.model.createData()
         self.joints = [self.model.joints[self.model.getJointId(name)] for name in names.values()]
         self.sizes = [balls[i].freedoms + 1 if i in balls else 1 for i in names]
