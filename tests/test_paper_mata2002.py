@@ -24,7 +24,7 @@ from armwright.study.papers.mata2002_bars import (
     articulated_about_centre,
     articulated_in_base_frame,
     articulated_in_distal_frames,
-    of_usual_size,
+    within_usual_range,
 )
 from armwright.study.precision import COMPILED, accelerations, precision, sweep
 
@@ -110,7 +110,7 @@ def test_no_size_of_rounding_errors_holds_by_a_factor_and_no_small_print_passes(
     assert graded["Table 5: ABA, proximal frames: largest"] is Verdict.DIFFERS
     errors = np.random.default_rng(0).normal(size=201)
     for printed, verdict in (("0.5", Verdict.HOLDS), ("1e-9", Verdict.DIFFERS), ("9.0", Verdict.DIFFERS)):
-        assert of_usual_size("a mean of both signs", printed, errors, "not usual").verdict is verdict
+        assert within_usual_range("a mean of both signs", printed, errors, "not usual").verdict is verdict
 
 
 def test_a_tolerance_that_is_relative_alone_takes_as_many_evaluations_as_printed(made: PaperStudy) -> None:

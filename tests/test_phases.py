@@ -98,7 +98,7 @@ def test_two_events_that_end_a_phase_at_once_do_not_end_the_run() -> None:
     [
         (aw.events.speed("joint1", 9.0), {"events": aw.events.speed("joint1", 9.0)}, "ends phase 1 .until=. and the"),
         (aw.events.speed("joint1", 9.0, terminal=False), {}, "is not terminal; expected terminal=True"),
-        ("limits", {}, "events = .'limits',.: expected a list of what"),
+        ("limits", {}, "events = .'limits',.: expected a list of events"),
         ((), {"start": 2.0}, "the clock of every phase starts at 0"),
     ],
 )

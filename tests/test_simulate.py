@@ -680,7 +680,7 @@ def test_more_bad_input_is_told() -> None:
         simulate(SMOOTH, duration=0.1, integrator="rk4", step=1e-15)
     with pytest.raises(aw.InputError, match="torque is a trajectory"):
         simulate(SMOOTH, MOTION)
-    with pytest.raises(aw.InputError, match=r"expected a list of what armwright\.events makes"):
+    with pytest.raises(aw.InputError, match=r"expected a list of events of armwright\.events"):
         simulate(SMOOTH, duration=0.1, events=[5])
     with pytest.raises(aw.InputError, match="friction takes energy"):
         torque.friction(viscous=-1.0)

@@ -19,10 +19,10 @@ from armwright.study.papers.document import BEGIN_MARK, END_MARK, findings_of, s
 from armwright.study.papers.finding import (
     COLUMNS,
     HELD_TO,
-    beside_stored,
     claim,
     compare,
     compare_each,
+    compare_stored,
     index,
     tally,
     theory,
@@ -94,7 +94,7 @@ def test_each_finding_is_in_the_column_of_what_it_is_held_to() -> None:
     said = claim("here", "small", "yes", "to 1e-3", below(1e-3, 1))
     printed = compare("here", "a sum", 15, 16, "a slip", follows=True)
     known = theory("here", "order", 4, 3.9, 0.5)
-    stored = beside_stored("here", "torques", "6 values", "off by 1e-7", at_most(1e-7, 1e-6))
+    stored = compare_stored("here", "torques", "6 values", "off by 1e-7", at_most(1e-7, 1e-6))
     rows = {finding.against: finding.row[2:8] for finding in (number, said, printed, known, stored)}
     assert rows == {
         Against.NUMBER: ("1.5", "-", "-", "-", "-", "1.5"),
