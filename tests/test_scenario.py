@@ -122,8 +122,8 @@ def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> Non
         for row in _rows(run)[1:]:
             shown.add_row(*(row[k] for k in columns))
         screen = Screen(width=80, force_terminal=True)
-        screen._fit(shown)
-        assert screen._needed(shown) <= 80
+        screen._narrow(shown)
+        assert screen._table_width(shown) <= 80
     again = parse(made.text, name)
     t = np.linspace(0, made.trajectory.end, 7)
     assert np.array_equal(again.trajectory(t)[0], made.trajectory(t)[0])
