@@ -454,8 +454,9 @@ def record(folder: Path) -> int:
     command = [sys.executable, "-m", "pytest", "-o", "addopts=--strict-markers", "-n", "auto", "-q", "--durations=0",
                "--cov=armwright", "--cov-context=test", "--cov-report=", "-p", "no:cacheprovider"]  # fmt: skip
     settings = {"PYTHONPATH": str(ROOT / "src"), "COVERAGE_FILE": str((folder / "lines").resolve())}
-    with (folder / "output.txt").open("w", encoding="utf-8") as output:
-        return subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, stdout=output, check=False).returncode
+    with tempfile.TemporaryDirectory() as cache, (folder / "output.txt").open("w", encoding="utf-8") as output:
+        environ = {**os.environ, **settings, "ARMWRIGHT_CACHE": cache}  # what is compiled already would run no compiler
+        return subprocess.run(command, cwd=ROOT, env=environ, stdout=output, check=False).returncode
 
 
 # How they are tried
