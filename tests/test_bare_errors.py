@@ -91,7 +91,7 @@ def test_bodies_at_the_end_of_the_world(far: float) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["excite", "puma560", "--every", "1e-12"], "every = 1e-12: expected seconds, above zero, and no more than"),
+        (["excite", "puma560", "--every", "1e-12"], "every = 1e-12: expected seconds above zero, for at most"),
         (["excite", "puma560", "--every", "inf"], "every = inf: expected seconds"),
         (["excite", "puma560", "--seed", "-1"], "greater than or equal to 0"),
         (["torques", "puma560", "--seed", "-1"], "greater than or equal to 0"),

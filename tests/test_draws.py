@@ -67,9 +67,9 @@ def test_what_cannot_be_drawn_is_an_error() -> None:
         ({"q0": draws.uniform(0, 1)}, "expected rollouts="),
         ({"q0": draws.uniform([0, 0, 0], 1), "rollouts": 2}, "expected one, or 2"),
         ({"vary": {"payload.mass": draws.normal(1, 1)}, "rollouts": 2}, "below zero"),
-        ({"rollouts": [[1]]}, "a list of their numbers"),
-        ({"rollouts": [-1]}, "from zero on"),
-        ({"rollouts": [0.5]}, "from zero on"),
+        ({"rollouts": [[1]]}, "a list of indices from zero"),
+        ({"rollouts": [-1]}, "list of indices from zero"),
+        ({"rollouts": [0.5]}, "list of indices from zero"),
         ({"qd0": np.zeros((3, 2)), "rollouts": 2}, "rollouts= is for 2 rollouts, others are for 3"),
     ):
         with pytest.raises(InputError, match=match):

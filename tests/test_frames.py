@@ -57,7 +57,7 @@ def picked(name: str) -> Selection:
 @pytest.mark.parametrize("name", [name for name in FILES if name not in NEARLY_RIGHT_ANGLES])
 def test_canonical_frames_never_cost_operations(name: str) -> None:
     mechanism = picked(name)
-    saved = frames.savings(mechanism.placed, mechanism.description)
+    saved = frames.savings(mechanism.file_joints, mechanism.description)
     assert saved.compiled.total <= saved.file_base.total <= saved.file.total
     if name not in FRAMES_IN_THE_MASS:
         assert saved.canonical.total <= saved.file.total
@@ -67,7 +67,7 @@ def test_canonical_frames_never_cost_operations(name: str) -> None:
 @pytest.mark.parametrize(("name", "at_least"), [("panda", 12), ("ur5", 32)])
 def test_canonical_frames_save_operations(name: str, at_least: int) -> None:
     mechanism = picked(name)
-    saved = frames.savings(mechanism.placed, mechanism.description)
+    saved = frames.savings(mechanism.file_joints, mechanism.description)
     assert saved.compiled.total <= saved.file_base.total - at_least
     assert saved.compiled.multiplications < saved.file_base.multiplications
 
@@ -82,7 +82,7 @@ def test_what_is_counted_in_the_frames_of_the_file_is_this_robot(name: str) -> N
     friction = [j.viscous * v + j.coulomb * np.sign(v) for j, v in zip(arm.joints, state[1], strict=True)]
     rotors = [j.armature * a for j, a in zip(arm.joints, state[2], strict=True)]
     expected = arm.inverse_dynamics(*state) - friction - rotors
-    placed = frames.placed_chain(mechanism.placed, arm.gravity)
+    placed = frames.placed_chain(mechanism.file_joints, arm.gravity)
     close(find_formulation("inverse_dynamics", frames.PUBLISHED)(placed, *state.tolist()), expected, 1e-10)
     for formulation, euler in frames.ON_BASE_PARAMETERS:
         on_base = frames._regrouped(placed, euler)
@@ -123,7 +123,7 @@ def in_pinocchio(joints: list[FileJoint]) -> pin.Model:
 )
 def test_frames_never_cost_digits(name: str, change: Callable[[int, float], np.ndarray], sizes: range) -> None:
     """Axes of an arm bent by 1e-1 to 1e-12 rad, or moved by 1e-2 to 1e-13 m: each by itself, and all of them."""
-    arm, rng = list(picked(name).placed), np.random.default_rng(0)
+    arm, rng = list(picked(name).file_joints), np.random.default_rng(0)
     length = sum(np.linalg.norm(joint.placement[:3, 3]) for joint in arm)
     for digits in sizes:
         for which in (*range(len(arm)), slice(None)):

@@ -91,7 +91,7 @@ def test_limits_of_a_fastest_motion_are_given_by_set_and_missing_ones_are_told()
     ("words", "message"),
     [
         (["--duration", "2"], "--fastest and --duration: --fastest finds the duration"),
-        (["--most-payload"], "--fastest and --most-payload: --fastest takes all of the torque"),
+        (["--most-payload"], "--fastest and --most-payload: --fastest uses all of the torque"),
         (["--law", "free"], "--fastest: the law 'free' follows no motion"),
         (["--to", TO, "--set", "trajectory.reserve=1"], "reserve = 1: expected the unused part of each limit"),
         (["--to", TO, "--set", "trajectory.kp=1"], "unknown key 'kp'"),
@@ -164,7 +164,7 @@ def test_the_pace_of_a_motion_is_that_of_the_torque_where_that_gives_out_first()
 
 def test_torques_of_a_payload_beyond_the_class_of_a_robot_say_what_was_asked() -> None:
     assert "asked" not in run("torques", "ur5e", "--payload", "4")
-    assert "asked 7 kg, more than the 5 kg that its maker rates ur5e for motion" in run(
+    assert "requested 7 kg, more than the 5 kg that its maker rates ur5e for" in run(
         "torques", "ur5e", "--payload", "7"
     )
     text = run("torques", "ur5e", "--payload", "60,0,0,0.1", code=1)
@@ -173,7 +173,7 @@ def test_torques_of_a_payload_beyond_the_class_of_a_robot_say_what_was_asked() -
     assert most == pytest.approx(aw.load("ur5e").most_payload(motion, [0, 0, 0.1]).mass, rel=1e-3)
     assert "3.4 s with an empty hand" in text
     heavy = run("torques", "kinova_gen3", "--payload", "9", code=1)
-    assert re.search(r"asked 9 kg, more than the [\d.]+ kg that kinova_gen3 itself moves", heavy)
+    assert re.search(r"requested 9 kg, more than the [\d.]+ kg that kinova_gen3 itself moves", heavy)
 
 
 def test_a_rated_payload_is_kept_in_a_file() -> None:
@@ -222,7 +222,7 @@ def test_most_payload_of_a_robot_that_is_too_weak_or_has_no_limits_is_a_clear_an
         f'[trajectory]\ntype = "cycloidal"\nfrom = {[0] * 6}\nto = {[0.1] * 6}\nduration = 1\n'
         '[torque]\nlaw = "computed_torque"\nkp = 100\nkd = 20\nfriction = {viscous = 5}\n'
     )
-    assert "[torque] friction is another" in run("torques", "ur5e", "rub.toml", "--most-payload", code=2)
+    assert "--most-payload uses the friction of the robot" in run("torques", "ur5e", "rub.toml", "--most-payload", code=2)
 
 
 def test_most_payload_comes_beside_a_gripper_and_simulates() -> None:
@@ -359,7 +359,7 @@ def test_the_list_of_robots_begins_with_the_list() -> None:
     result = CliRunner().invoke(app, ["robots"])
     assert result.output.startswith("robot ") and "warning" not in result.output
     assert (
-        "Packaged as published, with numbers that look wrong: puma_mohan2007, ur5. armwright show NAME" in result.output
+        "Packaged as published, with numbers that look wrong: puma_mohan2007, ur5. See armwright show NAME" in result.output
     )
 
 

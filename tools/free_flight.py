@@ -53,7 +53,7 @@ def constants(run: aw.Run) -> dict[str, float]:
     return {
         "energy": float(np.abs(run.energy - run.energy[0]).max() / moved),
         "momentum": float(np.abs(falling - falling[0]).max() / np.linalg.norm(now.linear, axis=1).max()),
-        "angular momentum": float(np.abs(now.angular - now.angular[0]).max() / now.most_angular.max()),
+        "angular momentum": float(np.abs(now.angular - now.angular[0]).max() / now.max_angular.max()),
         "quaternions": unit_error(robot, run.q),
     }
 

@@ -118,10 +118,10 @@ def counted() -> dict[str, Savings]:
                 mechanism = picked(path)
             except aw.ArmwrightError:
                 continue
-            if mechanism.description.parents != tuple(range(-1, len(mechanism.placed) - 1)):
+            if mechanism.description.parents != tuple(range(-1, len(mechanism.file_joints) - 1)):
                 continue
             name = path.name if path.name not in found else str(path.relative_to(folder(package)))
-            found[name] = savings(mechanism.placed, mechanism.description)
+            found[name] = savings(mechanism.file_joints, mechanism.description)
     return found
 
 

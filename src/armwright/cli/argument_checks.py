@@ -62,7 +62,7 @@ def explain_bad_number(error: Any, words: Sequence[str]) -> None:
     integer = "integer" in message
     if value is None or not (integer or "float" in message or "number" in message) or is_number(value) > integer:
         return
-    error.message = f"{value!r} is not a {'integer ' if integer else ''}number; {_advice(value, integer)}"
+    error.message = f"{value!r} is not a {'whole ' if integer else ''}number; {_advice(value, integer)}"
 
 
 def _typed_value(names: Sequence[str], words: Sequence[str]) -> str | None:
@@ -79,4 +79,4 @@ def _advice(value: str, integer: bool) -> str:
         return f"expected a decimal point: {value.replace(',', '.')}"
     if match := re.match(rf"({NUMBER_PATTERN.pattern})\s*[a-zA-Z%°/^]+", value):
         return f"expected it without a unit, in SI units: {match[1]}"
-    return f"expected a {'integer ' if integer else ''}number such as {3 if integer else 2.5}"
+    return f"expected a {'whole ' if integer else ''}number such as {3 if integer else 2.5}"

@@ -214,7 +214,7 @@ def _unreachable(
             f"{int(missed.sum())} of {missed.size} targets, the first T{first_index(missed)}" if missed.ndim else "T"
         )
         message = (
-            f"{name} does not reach {which}: the nearest pose solutions is {miss}, after {options.attempts} attempts. "
+            f"{name} does not reach {which}: the nearest pose found is {miss}, after {options.attempts} attempts. "
             "Check units and limits, or relax it with orientation='axis' or 'free'; raises=False returns the nearest "
             "positions"
         )
