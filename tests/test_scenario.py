@@ -185,7 +185,7 @@ def test_simulate_prints_a_table_and_writes_a_page(tmp_path: Path, monkeypatch: 
     for word in ("peak torque", "RMS power", "energy balance", "evaluations", "times real time", "rr.html"):
         assert word in text
     page = (tmp_path / "rr.html").read_text()
-    assert "To run it again" in page
+    assert "To repeat the run" in page
     (tmp_path / "scenario.toml").write_text(FULL)
     run("simulate", "rr", "scenario.toml", "-o", "other.html")
     assert "tsit5" in (tmp_path / "other.html").read_text()
@@ -650,7 +650,7 @@ def test_scenarios_that_name_their_robots_are_run_one_after_the_other(
     run("simulate", "cell/fall.toml", "cell/other.toml", "-o", "pages")
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["fall.html", "other.html"]
     assert [run["robot"] for run in told("simulate", "rr", "cell/fall.toml", "cell/other.toml")] == ["rr", "rr"]
-    assert "the scenario says how its robot is loaded" in run("simulate", "cell", "--tip", "link2", code=2)
+    assert "the scenario selects the robot" in run("simulate", "cell", "--tip", "link2", code=2)
     (cell / "study.toml").write_text('robot = "rr"\n[vary]\n"payload.mass" = [0, 1]\n')
     (cell / "wrong.toml").write_text('robot = "rr"\nduration = 0.1\nevery = 9\n')
     assert "wrong: every = 9 s is longer than the run" in run("simulate", "cell", code=2)
