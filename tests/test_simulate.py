@@ -481,7 +481,7 @@ def test_the_drives_overcome_whatever_acts_besides_them(law) -> None:
 
 def test_a_drive_is_not_what_the_drives_overcome() -> None:
     law = torque.computed_torque(MOTION, 100, 20)
-    with pytest.raises(InputError, match="it is a drive"):
+    with pytest.raises(InputError, match="it is the law of a drive"):
         torques_along(SMOOTH, MOTION, friction_law=law)
     with pytest.raises(InputError, match="for 2 joints"):
         torques_along(SMOOTH, MOTION, friction_law=[1.0, 2.0])

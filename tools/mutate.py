@@ -38,6 +38,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coverage import CoverageData
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src/armwright")
@@ -396,7 +400,8 @@ def _writable(m: Mutation) -> bool:
 class Record:
     """Which tests run each line, and how long each takes, as a run of all tests under coverage.py found."""
 
-    folder: Path
+    data: CoverageData
+    of_file: dict[str, set[str]]
     times: dict[str, float]
     failed: set[str]
 
@@ -409,17 +414,28 @@ class Record:
         times: dict[str, float] = {}
         for seconds, test in re.findall(r"^([\d.]+)s (?:call|setup) +(\S.*?)\s*$", output, re.MULTILINE):
             times[test] = times.get(test, 0.0) + float(seconds)
-        return cls(folder, times, failed)
-
-    def lines(self, module: str) -> dict[int, set[str]]:
-        """Return the tests that run each line of a module; no tests for what runs only when it is imported."""
         from coverage import CoverageData  # noqa: PLC0415
 
-        data = CoverageData(str(self.folder / "lines"))
+        data = CoverageData(str(folder / "lines"))
         data.read()
-        files = [file for file in data.measured_files() if file.endswith(f"{PACKAGE.as_posix()}/{module}")]
-        by_line = data.contexts_by_lineno(files[0]) if files else {}
-        return {line: {x.rpartition("|")[0] for x in contexts if x} for line, contexts in by_line.items()}
+        of_file: dict[str, set[str]] = {}
+        for context in filter(None, data.measured_contexts()):
+            of_file.setdefault(context.partition("::")[0], set()).add(context.rpartition("|")[0])
+        return cls(data, of_file, times, failed)
+
+    def lines(self, module: str) -> dict[int, set[str]]:
+        """Return the tests that run each line of a module; no tests for what runs only when it is imported.
+
+        Where a line runs in the setup of a test, other tests of that file may use what was set up there.
+        """
+        files = [file for file in self.data.measured_files() if file.endswith(f"{PACKAGE.as_posix()}/{module}")]
+        by_line = self.data.contexts_by_lineno(files[0]) if files else {}
+        found = {}
+        for line, contexts in by_line.items():
+            found[line] = {context.rpartition("|")[0] for context in contexts if context}
+            for file in {context.partition("::")[0] for context in contexts if context.endswith("|setup")}:
+                found[line] |= self.of_file[file]
+        return found
 
     def tests(self, mutation: Mutation) -> list[str]:
         """Return the tests that run the line of a mutation, or its module; the cheapest first, up to the limit."""
