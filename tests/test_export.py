@@ -21,6 +21,7 @@ from armwright.cli import app
 from armwright.export import identifier
 from armwright.export.names import argument_names
 from armwright.export.notes import digest
+from armwright.export.selftest import evaluate_states
 from armwright.formulations import PROBLEMS, problem_of
 from armwright.graph.angles import expand_sines
 from armwright.graph.count import count
@@ -311,6 +312,23 @@ def test_casadi_gets_a_function() -> None:
     assert functions["inverse_dynamics"].size_out(0) == (5, 1)  # torques are a column
     by_q = functions["inverse_dynamics"].jacobian()
     assert by_q is not None
+
+
+def test_one_number_leaves_as_a_matrix_of_one_entry() -> None:
+    rr, (q, qd, _) = aw.load("rr"), STATE[:, :2]
+    energy = rr.kinetic_energy(q, qd)
+    f = aw.export(rr, to="casadi", functions=["kinetic_energy"])["kinetic_energy"]
+    assert f.size_out(0) == (1, 1)
+    close(float(f(q, qd)), energy, 1e-14)
+    symbols, matrix = aw.export(rr, to="sympy", functions=["kinetic_energy"])["kinetic_energy"]
+    values = {s: x for names, column in zip(symbols, (q, qd), strict=True) for s, x in zip(names, column, strict=True)}
+    assert matrix.shape == (1, 1)
+    close(float(matrix[0].subs(values)), energy, 1e-14)
+
+
+def test_states_of_a_self_test_differ_and_have_both_signs() -> None:
+    states = np.array([state[0] for state, _, _ in evaluate_states(aw.compile(ARM, "bias"), ())])
+    assert len(np.unique(states)) == states.size and states.min() < 0 < states.max()
 
 
 def test_derivatives_leave_as_three_matrices() -> None:

@@ -31,6 +31,8 @@ def test_the_self_test_passes_as_cpp(dtype: str, tmp_path: Path) -> None:
     header = (tmp_path / "stanford.cuh").read_text()
     assert "one for each joint, in this order" in header
     assert "#define STANFORD_JOINTS 6" in header
+    first = next(line for line in (tmp_path / "CMakeLists.txt").read_text().splitlines() if not line.startswith("#"))
+    assert first.startswith("cmake_minimum_required(VERSION ")  # as CMake demands
 
 
 @needs_compiler

@@ -222,7 +222,9 @@ def test_most_payload_of_a_robot_that_is_too_weak_or_has_no_limits_is_a_clear_an
         f'[trajectory]\ntype = "cycloidal"\nfrom = {[0] * 6}\nto = {[0.1] * 6}\nduration = 1\n'
         '[torque]\nlaw = "computed_torque"\nkp = 100\nkd = 20\nfriction = {viscous = 5}\n'
     )
-    assert "--most-payload uses the friction of the robot" in run("torques", "ur5e", "rub.toml", "--most-payload", code=2)
+    assert "--most-payload uses the friction of the robot" in run(
+        "torques", "ur5e", "rub.toml", "--most-payload", code=2
+    )
 
 
 def test_most_payload_comes_beside_a_gripper_and_simulates() -> None:
@@ -359,7 +361,8 @@ def test_the_list_of_robots_begins_with_the_list() -> None:
     result = CliRunner().invoke(app, ["robots"])
     assert result.output.startswith("robot ") and "warning" not in result.output
     assert (
-        "Packaged as published, with numbers that look wrong: puma_mohan2007, ur5. See armwright show NAME" in result.output
+        "Packaged as published, with numbers that look wrong: puma_mohan2007, ur5. See armwright show NAME"
+        in result.output
     )
 
 
