@@ -177,7 +177,7 @@ def test_slender_links_save_sums_but_no_products_per_link() -> None:
 def test_a_table_of_torques_departs_as_table_3_has_it_whatever_the_algorithm(
     every: float, earliest: float, latest: float
 ) -> None:
-    recursive, other = (departures(forced(rate(name, given=tabulated(every)))) for name in FORMULATION.values())
+    recursive, other = (departures(forced(rate(name, torque=tabulated(every)))) for name in FORMULATION.values())
     assert recursive == pytest.approx(other, abs=0.02)
     assert min(recursive) == pytest.approx(earliest, abs=0.02) and max(recursive) == pytest.approx(latest, abs=0.02)
     assert min(recursive) in (recursive[2], recursive[5])  # those that are printed as the first, too

@@ -124,7 +124,7 @@ def test_a_row_alone_has_the_bits_of_its_chunk(vary: dict) -> None:
 
 WRONG = {
     "no such point": ({"trajectory.points.4.1": [0, 1]}, "did you mean 'trajectory.points"),
-    "times that fall": ({"trajectory.times.2": [0.1, 0.5]}, r"row 1 would have trajectory.times.2 = 0.5: expected times"),
+    "times that fall": ({"trajectory.times.2": [0.1, 0.5]}, r"row 1 would have trajectory.times.2 = 0.5: expected increasing times"),
     "no velocity": ({"trajectory.velocity": [1, 2]}, "have no 'trajectory.velocity' that can vary"),
 }  # fmt: skip
 
@@ -138,7 +138,7 @@ def test_motions_that_cannot_be_are_told_before_they_start(case: str) -> None:
 
 def test_what_cannot_vary_is_told() -> None:
     speeds = {"trajectory.velocity": [3.0, 5.0]}
-    with pytest.raises(ModelError, match=r"motions have different durations; expected duration = for all"):
+    with pytest.raises(ModelError, match=r"this gives motions different durations; expected duration = for all"):
         setup_of(study(speeds, trajectory=TRAPEZE, duration=None))
     with pytest.raises(
         ModelError, match=r"row 1 would have trajectory.velocity = 50: expected a velocity that all rows reach"

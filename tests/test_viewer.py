@@ -344,7 +344,7 @@ def test_impossible_requests_are_errors(arm: aw.Robot, viewer: Viewer, monkeypat
             view(arm, port=port, browser=False)
     with pytest.raises(InputError, match="cannot listen at 203"):
         view(arm, host="203.0.113.1", browser=False)
-    with pytest.raises(InputError, match="expected a robot, or a run"):
+    with pytest.raises(InputError, match="expected a robot, or runs"):
         view("puma560", browser=False)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(InputError, match=r"pip install 'armwright\[view\]'"):

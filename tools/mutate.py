@@ -94,7 +94,7 @@ EQUIVALENT: dict[str, str] = {
     "np.linspace(motion.end, motion.start, 201)": "only the largest of the values is used",
     "formulations/quantities/differentiated.py _by_tangent: if not mechanism.balls: ... -> if False: ...": "without balls "
     "the directions are unit vectors, and the products with them are simplified away",
-    "trace/reframe.py _turned: h.x and h.y -> h.y": "a centre of mass on y costs as many operations as one on x",
+    "trace/reframe.py _with_com_on_x: h.x and h.y -> h.y": "a centre of mass on y costs as many operations as one on x",
     "backends/cuda/codegen/outlined_parts.py _pieces: len(nodes) <= max_operations -> len(nodes) < max_operations": "only "
     "a program of exactly that size is outlined or not",
     "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
