@@ -97,7 +97,8 @@ def support_base(robot: Description, tau: Array, J: Array) -> tuple[Array, Array
     if missed.any():
         raise SingularError(
             f"{robot.name} is not supported by these contacts{first_index(missed)}: a wrench of "
-            f"{residual[missed].flat[0]:.3g} on its base is left. Add contacts, or whole frames with {{'name': 'frame'}}"
+            f"{residual[missed].flat[0]:.3g} on its base is left. Add contacts, or whole frames with "
+            "{'name': 'frame'}"
         )
     rest[..., base] = 0.0
     return rest, f
