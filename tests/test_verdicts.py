@@ -45,16 +45,22 @@ from armwright.study.papers.judgement import (
 )
 
 DOCUMENTS = Path(__file__).parent.parent / "docs" / "papers"
-BESIDE_A_PRINTED_NUMBER = {Verdict.EQUAL, Verdict.DIGITS, Verdict.TENTH, Verdict.TWO, Verdict.TEN}
+BESIDE_A_PRINTED_NUMBER = {
+    Verdict.EQUAL,
+    Verdict.PRINTED_DIGITS,
+    Verdict.WITHIN_TENTH,
+    Verdict.WITHIN_FACTOR_2,
+    Verdict.WITHIN_FACTOR_10,
+}
 
 
 def test_a_number_counts_by_its_printed_digits_and_then_by_its_factor() -> None:
     for value, verdict in (
         (1.5, Verdict.EQUAL),
-        (1.549, Verdict.DIGITS),
-        (1.56, Verdict.TENTH),
-        (1.66, Verdict.TWO),
-        (3.1, Verdict.TEN),
+        (1.549, Verdict.PRINTED_DIGITS),
+        (1.56, Verdict.WITHIN_TENTH),
+        (1.66, Verdict.WITHIN_FACTOR_2),
+        (3.1, Verdict.WITHIN_FACTOR_10),
         (15.1, Verdict.DIFFERS),
         (-1.5, Verdict.DIFFERS),
         (math.nan, Verdict.DIFFERS),
@@ -64,25 +70,30 @@ def test_a_number_counts_by_its_printed_digits_and_then_by_its_factor() -> None:
     assert compare("here", "a count", 36, 34, "why").verdict is Verdict.DIFFERS  # whole numbers are equal or not
     assert compare("here", "a count", "36", 36).verdict is Verdict.EQUAL
     assert compare_each("here", "two counts", (3, 4), (3, 5), "why").verdict is Verdict.DIFFERS
-    assert compare("here", "a time", "36", 36.2).verdict is Verdict.DIGITS
+    assert compare("here", "a time", "36", 36.2).verdict is Verdict.PRINTED_DIGITS
     assert compare("here", "a zero", "0", 0.6, "why").verdict is Verdict.DIFFERS
     for value, verdict in ((15, Verdict.EQUAL), (16, Verdict.DIFFERS)):  # what follows from printed numbers
         assert compare("here", "a sum", 15, value, "why", follows=True).verdict is verdict
 
 
 def test_a_size_without_digits_counts_by_its_factor_alone() -> None:
-    for value, verdict in ((1.5, Verdict.TWO), (2.9, Verdict.TWO), (3.1, Verdict.TEN), (16, Verdict.DIFFERS)):
+    for value, verdict in (
+        (1.5, Verdict.WITHIN_FACTOR_2),
+        (2.9, Verdict.WITHIN_FACTOR_2),
+        (3.1, Verdict.WITHIN_FACTOR_10),
+        (16, Verdict.DIFFERS),
+    ):
         assert Printed("1.5", value, digits=False).verdict is verdict
 
 
 def test_a_row_shows_its_factor_and_its_tolerance() -> None:
-    assert compare("here", "a number", "1.5", 1.8, "why").narrow[2:] == (
+    assert compare("here", "a number", "1.5", 1.8, "why").terminal_cells[2:] == (
         *("paper's number", "1.5", "1.8 (1.2 times)", "1/2 to 2 times the printed", "within a factor of two"),
     )
-    assert compare("here", "a number", "1.5", 1.549).narrow[2:] == (
+    assert compare("here", "a number", "1.5", 1.549).terminal_cells[2:] == (
         *("paper's number", "1.5", "1.55", "printed +- 0.05", "same within the printed digits"),
     )
-    assert compare_each("here", "two", (3.0, 4.0), (3.0, 5.0), "why").narrow[3:6] == (
+    assert compare_each("here", "two", (3.0, 4.0), (3.0, 5.0), "why").terminal_cells[3:6] == (
         *("3.0, 4.0", "3.0, 5.0 (1, 1.25 times)", "1/2 to 2 times the printed"),
     )
     assert claim("here", "small", "yes", "it is", below(1e-3, 1e-2)).row[-2:] == ("< 0.01", "holds")
@@ -177,7 +188,7 @@ def assert_able_to_fail(finding: Finding) -> None:
         return
     good, bad = inside(judgement), outside(judgement)
     assert judgement.instead(judgement.measured).verdict is finding.verdict
-    best = Verdict.TWO if not getattr(judgement, "digits", True) else Verdict.HOLDS
+    best = Verdict.WITHIN_FACTOR_2 if not getattr(judgement, "digits", True) else Verdict.HOLDS
     assert judgement.instead(good).verdict in (Verdict.EQUAL, best), finding.key
     assert judgement.instead(bad).verdict is Verdict.DIFFERS, finding.key
     assert judgement.instead([math.nan] * len(good)).verdict is Verdict.DIFFERS, finding.key

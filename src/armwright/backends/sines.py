@@ -17,12 +17,12 @@ MAX_ANGLE = 1e6
 class SineCoefficients:
     """The parts of pi/2 and the polynomials in z = r^2, lowest power first, of one precision.
 
-    The parts in `split` have so few digits that k times a part is exact without a fused multiply-add, for angles up to
-    `split_limit`; the last part is the rest.
+    `fused_parts` are for fused multiply-adds. `exact_parts` have so few digits that k times a part is exact without
+    them, for angles up to `split_limit`; the last part is the rest.
     """
 
-    parts: tuple[float, ...]
-    split: tuple[float, ...]
+    fused_parts: tuple[float, ...]
+    exact_parts: tuple[float, ...]
     split_limit: float
     sine: tuple[float, ...]
     cosine: tuple[float, ...]
@@ -33,8 +33,8 @@ class SineCoefficients:
 
 
 DOUBLE_SINES = SineCoefficients(  # of the Sun math library
-    parts=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
-    split=(
+    fused_parts=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
+    exact_parts=(
         1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624871116645580e-21, 8.47842766036889956997e-32,
     ),
     split_limit=MAX_ANGLE,
@@ -48,8 +48,8 @@ DOUBLE_SINES = SineCoefficients(  # of the Sun math library
     ),
 )  # fmt: skip
 SINGLE_SINES = SineCoefficients(  # of Cephes
-    parts=(1.57079637050628662109375, -4.37113882867379e-08, -1.7151245100059158e-15),
-    split=(1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8),
+    fused_parts=(1.57079637050628662109375, -4.37113882867379e-08, -1.7151245100059158e-15),
+    exact_parts=(1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8),
     split_limit=8e3,
     sine=(-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
     cosine=(4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),

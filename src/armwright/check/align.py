@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.formulations.parts.coordinates import placed, positions
+from armwright.formulations.parts.coordinates import mechanism_at, positions
 from armwright.formulations.quantities.kinematics import link_frames
 from armwright.mechanism import Pose
 from armwright.model.description import Description
@@ -105,7 +105,7 @@ class Skeleton:
     def of(cls, robot: Description) -> Skeleton:
         """Return the skeleton of a robot."""
         q = robot.neutral.tolist()
-        mechanism = placed(robot.mechanism(), q)
+        mechanism = mechanism_at(robot.mechanism(), q)
         parents = mechanism.parents
         frames = np.array([_homogeneous(pose) for pose in link_frames(mechanism, positions(mechanism, q))])
         axes = tuple(Axis(T[:3, 3], T[:3, 2], j.prismatic) for T, j in zip(frames, mechanism.joints, strict=True))

@@ -8,7 +8,7 @@ import numpy as np
 
 from armwright.algebra import Array, Scalar
 from armwright.formulations.parts import rotors_and_friction, springs
-from armwright.formulations.parts.coordinates import placed, positions
+from armwright.formulations.parts.coordinates import mechanism_at, positions
 from armwright.formulations.parts.coordinates import rates as of_joints
 from armwright.formulations.parts.types import Coordinates
 from armwright.mechanism import Mechanism
@@ -24,7 +24,7 @@ def spring_text(joint: JointModel) -> str:
 
 def spring_torques(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
     """Return the torques of the springs."""
-    mechanism = placed(replace(mechanism, compensated=()), q)
+    mechanism = mechanism_at(replace(mechanism, compensated=()), q)
     return springs.torques(mechanism, positions(mechanism, q))
 
 

@@ -16,7 +16,7 @@ from armwright.check.evaluation import STATE_COUNT, evaluate, random_states, rel
 from armwright.check.findings import Proof
 from armwright.errors import ArmwrightError, SimulationError, UnreachableError
 from armwright.formulations import default_for, formulations
-from armwright.formulations.parts.coordinates import placed, positions, rates
+from armwright.formulations.parts.coordinates import mechanism_at, positions, rates
 from armwright.model.loop_positions import open_loop
 from armwright.robot import Robot
 from armwright.simulation import simulate
@@ -140,7 +140,7 @@ def _energy_conservation(robot: Robot) -> Proof:
 def _peer_agreement(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
     """Yield proofs that inverse dynamics agrees with other programs, for the tree of rigid bodies."""
     model, state = replace(rigid_bodies_only(robot).without_couplings(), loops=()), _states(robot)
-    still = placed(replace(robot.mechanism(), loops=()), list(state[0].T))
+    still = mechanism_at(replace(robot.mechanism(), loops=()), list(state[0].T))
     q, qd, qdd = (
         np.stack(np.broadcast_arrays(np.zeros(len(x)), *of_rows(still, list(x.T)))[1:], axis=-1, dtype=float)
         for of_rows, x in zip((positions, rates, rates), state, strict=True)

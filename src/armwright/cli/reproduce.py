@@ -18,11 +18,11 @@ from armwright.study.papers.finding import TERMINAL_COLUMNS, Verdict, index, tal
 _COLOURS = {
     Verdict.EQUAL: "green",
     Verdict.HOLDS: "green",
-    Verdict.DIGITS: "green",
+    Verdict.PRINTED_DIGITS: "green",
     Verdict.MOSTLY: "yellow",
-    Verdict.TENTH: "yellow",
-    Verdict.TWO: "yellow",
-    Verdict.TEN: "yellow",
+    Verdict.WITHIN_TENTH: "yellow",
+    Verdict.WITHIN_FACTOR_2: "yellow",
+    Verdict.WITHIN_FACTOR_10: "yellow",
     Verdict.UNCHECKABLE: "dim",
     Verdict.DIFFERS: "red",
 }
@@ -81,7 +81,7 @@ def _show(result: PaperStudy, seconds: float, path: Path) -> None:
     notes = numbered(finding.why for finding in result.findings)
     for finding in result.findings:
         mark = f" ({notes[finding.why]})" if finding.why else ""
-        *cells, verdict = finding.narrow
+        *cells, verdict = finding.terminal_cells
         if not wide:
             where, what, against, expected, obtained, held_to = cells
             cells = [f"{where}: {what}", f"{against}: {expected}", f"{obtained}; held to {held_to}"]

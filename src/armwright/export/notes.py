@@ -9,7 +9,7 @@ from dataclasses import fields
 import numpy as np
 
 from armwright.export.names import argument_names, comment_text
-from armwright.formulations.parts.coordinates import placed, positions
+from armwright.formulations.parts.coordinates import mechanism_at, positions
 from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.formulations.quantities.kinematics import link_frames
 from armwright.mechanism import FREEDOMS_OF_KIND, Pose
@@ -80,7 +80,7 @@ def _frames_at_zero(robot: Description) -> list[Pose]:
     if robot.loops:
         return []
     q = robot.neutral.tolist()
-    mechanism = placed(robot.mechanism(), q)
+    mechanism = mechanism_at(robot.mechanism(), q)
     return link_frames(mechanism, positions(mechanism, q))
 
 

@@ -39,9 +39,11 @@ PARAMETERS_PER_LINK, PARAMETERS_PER_JOINT = 10, 3
 
 
 class Candidate(NamedTuple):
-    """A formulation that is the cheapest for some robots, and the tensor that should have zeros for it.
+    """A formulation that is the cheapest for some robots, and how the mass parameters of links are best written for it.
 
-    `max_depth` is the number of joints from base to tip up to which it is tried.
+    Parameters that torques do not depend on are free. They are chosen so that entries of a `tensor` vanish: of the
+    "inertia", or of the "euler" tensor, the second moments of mass. `max_depth` is the number of joints from base to
+    tip up to which it is tried.
     """
 
     formulation: str

@@ -12,7 +12,7 @@ from armwright.arrays import checked_array, common_shape, scalars, stacked
 from armwright.errors import InputError
 from armwright.formulations import find_formulation
 from armwright.formulations.parts import springs
-from armwright.formulations.parts.coordinates import placed, positions
+from armwright.formulations.parts.coordinates import mechanism_at, positions
 from armwright.formulations.problem import ARGUMENT_MEANINGS
 from armwright.function import Function
 from armwright.function import compile as compile_function
@@ -31,7 +31,7 @@ def compiled_regressor(robot: Description) -> Function:
 def spring_torques(robot: Description, q: Array) -> Array:
     """Return the torques (k, n) of springs at positions (k, nq); the regressor does not include them."""
     mechanism = robot.mechanism()
-    placed_mechanism = placed(mechanism, list(q.T))
+    placed_mechanism = mechanism_at(mechanism, list(q.T))
     return stacked(springs.torques(placed_mechanism, positions(placed_mechanism, list(q.T))), q.shape[:-1], FLOAT64)
 
 

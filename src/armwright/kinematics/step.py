@@ -26,7 +26,7 @@ import numpy as np
 
 from armwright.algebra import Array, Matrix, Scalar, Vector, Z, dot, elementary, structural, total
 from armwright.backends.interface import backend
-from armwright.formulations.parts.coordinates import placed, positions, tangent, to_coordinates
+from armwright.formulations.parts.coordinates import mechanism_at, positions, tangent, to_coordinates
 from armwright.formulations.parts.linear import cholesky
 from armwright.formulations.parts.types import Coordinates
 from armwright.formulations.quantities.kinematics import link_frames, tip_columns, tool_frame
@@ -99,7 +99,7 @@ def newton_step(mechanism: Mechanism, task: Task, q: Coordinates, goal: Coordina
     `goal` are the first three rows of each target pose, and the damping.
     """
     *target, damping = goal
-    mechanism_at_q = placed(mechanism, q)
+    mechanism_at_q = mechanism_at(mechanism, q)
     x = positions(mechanism_at_q, q)
     views = [replace(mechanism_at_q, tip=link, tool=pose) for link, pose in task.ends] or [mechanism_at_q]
     errors = [

@@ -20,13 +20,13 @@ COMMON_GRAVITIES = (EARTH_GRAVITY, (0.0, 0.0, -9.80665), (0.0, 0.0, 0.0))
 class SharedCode(NamedTuple):
     """The robot whose code is used, the names of its runtime parameters, and their values.
 
-    `base_energy` is the potential energy due to the position of the base, J.
+    `base_potential_energy` is the potential energy due to the position of the base, J.
     """
 
     robot: Description
     names: tuple[str, ...] = ()
     numbers: tuple[float, ...] = ()
-    base_energy: float = 0.0
+    base_potential_energy: float = 0.0
 
 
 def shared_code(robot: Description, vary: tuple[str, ...] = (), moved: bool = True) -> SharedCode:
@@ -55,5 +55,5 @@ def shared_code(robot: Description, vary: tuple[str, ...] = (), moved: bool = Tr
         names, numbers = (*names, TIP_BODY), (*numbers, body.mass, *body.moment, *body.origin_inertia)
     mass = sum(link.mass for link in mechanism.without_compensated_weight.links)
     height = mechanism.base.rotation.T @ mechanism.base.position if moved else None
-    base_energy = 0.0 if height is None else -mass * float(mechanism.gravity.dot(height))
-    return SharedCode(relative, names, tuple(map(float, numbers)), base_energy)
+    base_potential_energy = 0.0 if height is None else -mass * float(mechanism.gravity.dot(height))
+    return SharedCode(relative, names, tuple(map(float, numbers)), base_potential_energy)

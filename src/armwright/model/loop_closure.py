@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ModelError, unknown
-from armwright.formulations.parts.coordinates import placed, positions
+from armwright.formulations.parts.coordinates import mechanism_at, positions
 from armwright.formulations.parts.loop_geometry import closure_error, dyad, ends
 from armwright.mechanism import Loop, Mechanism
 from armwright.model.description import AnyDescription
@@ -130,7 +130,7 @@ class _OpenLoop:
 
     def _loop_at(self, q: Array) -> tuple[Mechanism, Loop]:
         """Return the mechanism and the loop at a position."""
-        mechanism = placed(self.mechanism, q.tolist())
+        mechanism = mechanism_at(self.mechanism, q.tolist())
         x = positions(mechanism, q.tolist())
         return mechanism, replace(self.probe, at={i: x[i] for i in self.inside})
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from armwright.algebra import Scalar
-from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts.coordinates import mechanism_at
 from armwright.formulations.parts.loop_geometry import Angle, singularity_measures
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
@@ -23,7 +23,7 @@ def open_loop(robot: Description, q: Sequence[float], mechanism: Mechanism | Non
     mechanism = mechanism or robot.mechanism()
     for k, loop in enumerate(robot.loops):
         if loop.dependent:
-            there = placed(replace(mechanism, loops=mechanism.loops[: k + 1]), q)
+            there = mechanism_at(replace(mechanism, loops=mechanism.loops[: k + 1]), q)
             at = there.loops[-1].at
             if not all(math.isfinite(angle_of(at[i])) for i in there.loops[-1].dependent):
                 return loop.name
@@ -33,7 +33,7 @@ def open_loop(robot: Description, q: Sequence[float], mechanism: Mechanism | Non
 def loop_near_limit(robot: Description, q: Sequence[float], min_sine: float) -> str | None:
     """Return the name of the first loop whose sine of the opening angle is at most `min_sine`, or None."""
     names = [loop.name for loop in robot.loops if loop.dependent]
-    for name, (determinant, scale) in zip(names, singularity_measures(placed(robot.mechanism(), q)), strict=True):
+    for name, (determinant, scale) in zip(names, singularity_measures(mechanism_at(robot.mechanism(), q)), strict=True):
         if not float(determinant) > min_sine * min_sine * float(scale):
             return name
     return None

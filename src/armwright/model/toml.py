@@ -214,7 +214,8 @@ def _frames(top: Reader, table: DHTable, where: Callable[[str, int, str | None],
 def _loops(
     top: Reader, line: Callable[[str, int, str | None], str]
 ) -> tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...]:
-    """Return the [[loop]] tables, each with a function that names its places; differentials first for the others."""
+    """Return the [[loop]] tables, each with a function that names its places. Differentials come first, as
+    other loops may contain the joints that they couple."""
     entries = top.data.get("loop", [])
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         top.fail("loop", "loops must be written as [[loop]] tables, one per loop")

@@ -17,7 +17,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.formulations import find_formulation
 from armwright.formulations.composite_body import CompositeBody, composite
-from armwright.formulations.parts.coordinates import placed, positions
+from armwright.formulations.parts.coordinates import mechanism_at, positions
 from armwright.formulations.parts.recursion import plus
 from armwright.formulations.parts.spatial import ZERO_PAIR, Inertia, Pair, axis, eliminate, rigid, screw
 from armwright.mechanism import Mechanism
@@ -58,7 +58,7 @@ def massless_at(mechanism: Mechanism, q: list[float]) -> set[int]:
     Above MAX_MATRIX_LINKS links the matrix is too large, and the result is empty.
     """
     if mechanism.n > RECURSION_LINKS:
-        candidates = massless_by_recursion(placed(mechanism, q), list(positions(mechanism, q)))
+        candidates = massless_by_recursion(mechanism_at(mechanism, q), list(positions(mechanism, q)))
         if not candidates or not mechanism.couplings:
             return candidates
         if mechanism.n > MAX_MATRIX_LINKS:

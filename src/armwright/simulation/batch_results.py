@@ -131,4 +131,4 @@ class Batch:
             rows = replace(p, columns=p.columns[:count]).values_at(plan.sampling, results.times, np.dtype(self.dtype))
             arrays.append(rows)
         out = evaluated(observables_kernel(record, self.dtype, self.target), arrays)
-        return Observables.of(out.reshape(*times.shape, -1), plan.robot.n, code.base_energy)
+        return Observables.of(out.reshape(*times.shape, -1), plan.robot.n, code.base_potential_energy)

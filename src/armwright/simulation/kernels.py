@@ -8,7 +8,7 @@ from typing import Any
 from armwright.backends.interface import Kernel, backend
 from armwright.backends.rollout_interface import EventProgram, Gauge, Rollout
 from armwright.errors import InputError
-from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts.coordinates import mechanism_at
 from armwright.graph.expression import Expr
 from armwright.graph.program import Program
 from armwright.graph.replay import replay
@@ -63,7 +63,7 @@ def increments(motion: MotionEquations, integrator: str) -> Program:
     positions = layout["q"].stop
     orders = [position_weights] * positions + [other_weights] * (layout.size - positions)
     program = increment(derivative(motion, loop_limits=False), orders)
-    (inside,) = within_loop_limits(placed(motion.mechanism, motion.at.q), [1])
+    (inside,) = within_loop_limits(mechanism_at(motion.mechanism, motion.at.q), [1])
     return _scaled(program, motion.program(inside)) if isinstance(inside, Expr) else program
 
 

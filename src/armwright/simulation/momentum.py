@@ -17,7 +17,7 @@ import numpy as np
 
 from armwright.algebra import Array, Scalar, Vector, structural
 from armwright.formulations.parts import springs
-from armwright.formulations.parts.coordinates import placed, positions
+from armwright.formulations.parts.coordinates import mechanism_at, positions
 from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.layout import IMPULSE
 from armwright.mechanism import Mechanism
@@ -43,7 +43,7 @@ def impulse_rates(
 
     `force` are those of the free joint; its friction and springs are external forces, too.
     """
-    posed = placed(mechanism, list(q))
+    posed = mechanism_at(mechanism, list(q))
     parts = friction(posed, list(qd)), springs.torques(posed, positions(posed, list(q)))
     net = [drive - rub - spring for drive, rub, spring in zip(force, *(part[:IMPULSE] for part in parts), strict=True)]
     f, n = Vector(*net[:3]), Vector(*net[3:])

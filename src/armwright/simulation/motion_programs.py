@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from armwright.algebra import Array, Scalar, dot
 from armwright.errors import InputError
 from armwright.formulations import find_formulation
-from armwright.formulations.parts.coordinates import placed, tangent
+from armwright.formulations.parts.coordinates import mechanism_at, tangent
 from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.graph.angles import expand_sines
 from armwright.graph.differentiate import derivatives
@@ -185,7 +185,7 @@ def derivative(motion: MotionEquations, loop_limits: bool = True) -> Program:
     power: Scalar = 0
     loss: Scalar = 0
     q, qd, mechanism = motion.at.q, motion.at.qd, motion.mechanism
-    posed = placed(mechanism, q)
+    posed = mechanism_at(mechanism, q)
     for tau, drag, rub, speed in zip(motion.torques, motion.drag, friction(posed, qd), qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
     other_rates = [

@@ -30,12 +30,14 @@ def evaluated(kernel: Kernel, arrays: Sequence[Array]) -> Array:
 def observables_of(plan: Plan, times: Array, states: Array) -> Observables:
     """Return the observables of states (k, entries) at some times."""
     robot, n = plan.robot, plan.robot.n
-    if plan.compilable or (plan.law_with_inputs is not None and plan.law.reference is not None):
+    if plan.compilable or (plan.law_with_reference_inputs is not None and plan.law.reference is not None):
         parameters = plan.dynamics_parameters_at(times)
         if not plan.compilable:
             parameters = np.concatenate([parameters, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
         arrays = (times[:, None], states, parameters) if parameters.size else (times[:, None], states)
-        return Observables.of(evaluated(observables_kernel(plan.dynamics), arrays), n, plan.code().base_energy)
+        return Observables.of(
+            evaluated(observables_kernel(plan.dynamics), arrays), n, plan.code().base_potential_energy
+        )
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)

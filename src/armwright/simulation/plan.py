@@ -80,7 +80,7 @@ class Plan:
         return self.law.traceable and has_straight_code(self.robot)
 
     @property
-    def law_with_inputs(self) -> Law | None:
+    def law_with_reference_inputs(self) -> Law | None:
         """The law with its reference motion as inputs, if nothing else prevents compilation; otherwise None."""
         return with_reference_inputs(self.law) if not self.law.traceable and has_straight_code(self.robot) else None
 
@@ -92,7 +92,7 @@ class Plan:
     @cached_property
     def law_parameters(self) -> Parameterised[Law]:
         """The structure of the compiled law and its runtime parameters."""
-        return merged_laws(self.laws) if self.laws else parameterise(self.law_with_inputs or self.law)
+        return merged_laws(self.laws) if self.laws else parameterise(self.law_with_reference_inputs or self.law)
 
     @cached_property
     def event_parameters(self) -> Parameterised[tuple[EventQuantity, ...]]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import stacked
 from armwright.errors import InputError
-from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts.coordinates import mechanism_at
 from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.robot import Robot
 from armwright.simulation.doubts import Doubt
@@ -102,7 +102,7 @@ def _work_and_losses(
     lengths = np.diff(edges)
     fine = (edges[:-1, None] + lengths[:, None] * (nodes + 1) / 2).ravel()
     q, qd, _, tau, drag = motion(fine)
-    rub = stacked(friction(placed(robot.mechanism(), list(q.T)), list(qd.T)), fine.shape, qd.dtype) - drag
+    rub = stacked(friction(mechanism_at(robot.mechanism(), list(q.T)), list(qd.T)), fine.shape, qd.dtype) - drag
     sums = []
     for torques in (tau, rub):
         power = np.sum(torques * qd, axis=-1).reshape(-1, QUADRATURE_POINTS)

@@ -17,7 +17,7 @@ from armwright.algebra import Array
 from armwright.backends.interface import Kernel
 from armwright.errors import InputError, SimulationError, SingularError
 from armwright.formulations import problem_of
-from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts.coordinates import mechanism_at
 from armwright.formulations.parts.rotors_and_friction import friction
 from armwright.integrate import (
     POLYNOMIALS,
@@ -86,7 +86,7 @@ def integrate_in_python(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
 def _rate(plan: Plan, calls: LawCalls) -> Callable[[float, Array], Array]:
     """Return the function dy/dt, compiled if the law can be, perhaps with its reference motion as an input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
-    if plan.compilable or (plan.law_with_inputs is not None and law.reference is not None):
+    if plan.compilable or (plan.law_with_reference_inputs is not None and law.reference is not None):
         kernel = derivative_kernel(plan.dynamics)
         reference = None if plan.compilable or law.reference is None else law.reference.trace
         return _evaluated(kernel, (layout.size,), plan.dynamics_parameters, reference)
@@ -97,7 +97,7 @@ def _rate(plan: Plan, calls: LawCalls) -> Callable[[float, Array], Array]:
         q, qd, at = parts["q"], parts["qd"], _moment(plan, t, y)
         tau, drag = np.array(shared_of(law, at), dtype=float)
         calls.record_call(t, y, tau + drag, lambda: np.array(shared_of(law, at), dtype=float).sum(axis=0))
-        rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
+        rub = np.array(friction(mechanism_at(mechanism, at.q), at.qd)) - drag
         velocities = position_rates(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.unit_vectors else qd
         impulse = []
         if parts["impulse"].size:

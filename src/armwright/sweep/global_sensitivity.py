@@ -3,7 +3,7 @@
 The first order index of a number is the part of the variance that would vanish if this number alone were known. The
 total index is the part that would remain if all others were known. Where they differ, numbers interact.
 
-From A, B and AB_i (`sobol_indices` of a design), with f about its mean and V its variance,
+From the samples A, B and AB_i of a design by the method "sobol_indices", with f about its mean and V its variance,
 
     first_i = mean f(B) (f(AB_i) - f(A)) / V      Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09.018, table 2 (b)
     total_i = mean (f(A) - f(AB_i))^2 / (2 V)     Jansen 1999; there table 2 (f)

@@ -135,7 +135,7 @@ class Law:
         return self
 
     def sized(self, n: int) -> Law:
-        """Return the law for n freedoms, with a random number for each if its draw has no size."""
+        """Return the law for n freedoms, which draws one random number for each where no size is given."""
         declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         sized = {field.name: _sized(getattr(self, field.name), n) for field in declared}
         changed = {name: x for name, x in sized.items() if x is not getattr(self, name)}

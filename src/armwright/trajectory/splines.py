@@ -27,7 +27,7 @@ def cubic(
 ) -> PiecewisePolynomial:
     """Return the cubic spline through via points without stopping: velocity and acceleration are continuous.
 
-    It starts and ends with the given velocities. Grigorov's figure 3 is such a motion.
+    It starts and ends with the given velocities. Figure 3 of Grigorov 2013 is such a motion.
     """
     t = increasing("times", times)
     q = table("points", points, t)

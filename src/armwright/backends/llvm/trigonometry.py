@@ -80,7 +80,7 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
     k = block.let(f"fsub {t.vector} {shifted}, {t.splat(magic)}")
     r = x
     coefficients = sine_coefficients(t.double)
-    for part in coefficients.parts if t.fma else coefficients.split:
+    for part in coefficients.fused_parts if t.fma else coefficients.exact_parts:
         r = block.fma(k, t.splat(-part), r)
     z = block.let(f"fmul {t.vector} {r}, {r}")
     sine = block.fma(block.let(f"fmul {t.vector} {z}, {r}"), _polynomial(block, z, coefficients.sine), r)

@@ -210,7 +210,7 @@ def _sines(double: bool) -> str:
         return text
 
     rest = "x"
-    for part in coefficients.split:
+    for part in coefficients.exact_parts:
         rest = f"({rest} - k * {number(part)})"
     return f"""/* Sine and cosine of n angles. Each is reduced by whole quarter turns, with pi/2 in parts whose
    products are exact, and two polynomials give those of the rest; there is no branch, so that the compiler can

@@ -17,7 +17,7 @@ from armwright.formulations.parts.coordinates import accelerations as joint_acce
 from armwright.formulations.parts.coordinates import (
     congruent,
     convective,
-    placed,
+    mechanism_at,
     positions,
     rates,
     to_coordinates,
@@ -42,7 +42,7 @@ def torques(
     rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
     """Return the torques of links, rotors, friction and springs."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     a = joint_accelerations(at_q, qd, qdd)
     x = positions(at_q, q)
     links = to_coordinates(at_q, rigid(at_q, x, rates(at_q, qd), a, loads))
@@ -55,7 +55,7 @@ def torques(
 
 def bias(rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, loads: Loads) -> list[Scalar]:
     """Return the torques without accelerations."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     x, v = positions(at_q, q), rates(at_q, qd)
     links = to_coordinates(at_q, rigid(at_q, x, v, loads))
     parts = links, rotor_torques(at_q, convective(at_q, v)), friction(at_q, qd), _springs_and_rotors(at_q, x, v)
@@ -70,7 +70,7 @@ def _springs_and_rotors(at_q: Mechanism, x: Coordinates, v: Coordinates) -> list
 
 def matrix(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -> SquareMatrix:
     """Return the matrix of a quadratic form, with the rotors on its diagonal."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     return congruent(at_q, with_rotors(at_q, rigid(at_q, positions(at_q, q))))
 
 
@@ -78,7 +78,7 @@ def accelerations(
     rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
 ) -> list[Scalar]:
     """Return the accelerations from torques less friction and springs, and from loop forces; `rigid` has rotors."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     free = _free(rigid, at_q, q, qd, tau, loads)
     if not at_q.constrained_loops:
         return free
@@ -106,7 +106,7 @@ def forces(
     rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
 ) -> list[list[Scalar]]:
     """Return the loop forces by a formulation of the forward dynamics."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     free = _free(rigid, at_q, q, qd, tau, loads)
     equations = loop_constraints.constraint_equations(at_q, qd)
     return loop_constraints.wrenches(at_q, loop_constraints.forces(equations, free, _response(rigid, at_q, q)))
@@ -114,19 +114,19 @@ def forces(
 
 def at_positions(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -> Any:
     """Evaluate at the positions of the joints."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     return rigid(at_q, positions(at_q, q))
 
 
 def at_positions_and_rates(rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, _loads: Loads) -> Any:
     """Evaluate at the positions and rates of the joints."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     return rigid(at_q, positions(at_q, q), rates(at_q, qd))
 
 
 def holding_torques(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -> list[Scalar]:
     """Return the torques of weight and springs."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     x = positions(at_q, q)
     weight = to_coordinates(at_q, rigid(at_q, x))
     return [load + spring for load, spring in zip(weight, springs.torques(at_q, x), strict=True)]
@@ -134,14 +134,14 @@ def holding_torques(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: 
 
 def stored_energy(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -> Scalar:
     """Return the energy of springs and of the weight that is not compensated."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     x = positions(at_q, q)
     return rigid(at_q.without_compensated_weight, x) + springs.energy(at_q, x)
 
 
 def joint_columns(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -> SquareMatrix:
     """Return a matrix with a column per coordinate from one with a column per joint."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     return [to_coordinates(at_q, row) for row in rigid(at_q, positions(at_q, q))]
 
 
@@ -149,7 +149,7 @@ def joint_columns_rate(jacobian: Rigid) -> Callable[..., SquareMatrix]:
     """Return the adapter for the rate of a matrix with a column per joint; `jacobian` returns the matrix itself."""
 
     def adapter(rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, _loads: Loads) -> SquareMatrix:
-        at_q = placed(mechanism, q)
+        at_q = mechanism_at(mechanism, q)
         x, v = positions(at_q, q), rates(at_q, qd)
         rows = [to_coordinates(at_q, row) for row in rigid(at_q, x, v)]
         if not at_q.has_varying_couplings:
@@ -162,7 +162,7 @@ def joint_columns_rate(jacobian: Rigid) -> Callable[..., SquareMatrix]:
 
 def joint_column_stacks(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -> list[SquareMatrix]:
     """Return several matrices with a column per coordinate."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     return [[to_coordinates(at_q, row) for row in matrix] for matrix in rigid(at_q, positions(at_q, q))]
 
 
@@ -170,7 +170,7 @@ def coriolis(mass_matrix: Rigid) -> Callable[..., SquareMatrix]:
     """Return the adapter for a matrix C of Christoffel symbols: G^T C G + G^T M dG/dt, with M by `mass_matrix`."""
 
     def adapter(rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, _loads: Loads) -> SquareMatrix:
-        at_q = placed(mechanism, q)
+        at_q = mechanism_at(mechanism, q)
         x, v = positions(at_q, q), rates(at_q, qd)
         C = congruent(at_q, with_ball_rotor_coriolis(at_q, v, rigid(at_q, x, v)))
         if not at_q.has_varying_couplings:
@@ -187,7 +187,7 @@ def at_accelerations(
     rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> Any:
     """Evaluate at positions, rates and accelerations of the joints; `rigid` has rotors, friction and springs."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     return rigid(at_q, positions(at_q, q), rates(at_q, qd), joint_accelerations(at_q, qd, qdd), loads)
 
 
@@ -195,7 +195,7 @@ def gibbs(
     rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> Scalar:
     """Return the energy of acceleration of links and rotors, plus torques of springs times accelerations."""
-    at_q = placed(mechanism, q)
+    at_q = mechanism_at(mechanism, q)
     x, v, a = positions(at_q, q), rates(at_q, qd), joint_accelerations(at_q, qd, qdd)
     extra = [*springs.joint_torques(at_q, x), *ball_rotor_torques(at_q, v)]
     return rigid(at_q, x, v, a, loads) + dot(extra, [*a, *a])
@@ -206,7 +206,7 @@ def slopes(
 ) -> list[SquareMatrix]:
     """Return the derivatives of the torques of links, friction, springs and rotors by q, qd and qdd."""
     by_q, by_qd, M = at_accelerations(rigid, mechanism, q, qd, qdd, loads)
-    at_q, v = placed(mechanism, q), rates(mechanism, qd)
+    at_q, v = mechanism_at(mechanism, q), rates(mechanism, qd)
     for i, joint in enumerate(mechanism.joints):
         by_qd[i][i] = by_qd[i][i] + friction_slope(joint, v[i])
     for matrix, slopes in ((by_q, springs.slopes(at_q, positions(at_q, q))), (by_qd, ball_rotor_slopes(at_q, v))):

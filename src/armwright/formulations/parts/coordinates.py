@@ -20,7 +20,7 @@ from armwright.formulations.parts.types import Coordinates, SquareMatrix
 from armwright.mechanism import Ball, JointCoupling, Mechanism, Pose, position_entry
 
 
-def placed(mechanism: Mechanism, q: Coordinates) -> Mechanism:
+def mechanism_at(mechanism: Mechanism, q: Coordinates) -> Mechanism:
     """Return the mechanism with ball and free joints and the joints that loops move placed at q."""
     if mechanism.balls:
         joints, balls = list(mechanism.joints), list(mechanism.balls)

@@ -21,7 +21,7 @@ from armwright.errors import ArmwrightError, closest_name
 from armwright.model.refusal import Refused
 
 Value: TypeAlias = Any
-"""None, a bool, int, float, str, list or dict; inside an expression also a XacroFunction or Names."""
+"""None, a bool, int, float, str, list or dict; inside an expression also a XacroFunction or a Lookup of names."""
 
 MAX_EXPRESSION_CHARS = 4000
 MAX_TEXT_CHARS = 100_000

@@ -188,7 +188,10 @@ def figures(
     tones: Mapping[str, str] | None = None,
     details: Sequence[Table] = (),
 ) -> str:
-    """Return a page of tables, plots and further tables, the `details`; `tones` colour cells by their text."""
+    """Return a page of tables, plots and further tables, the `details`; `tones` colour cells by their text.
+
+    `kind` stands above the title.
+    """
 
     def panels(shown: Sequence[Table]) -> list[str]:
         return [f'<section class="panel"><h2>{escape(head)}</h2>{table(rows, tones)}</section>' for head, rows in shown]

@@ -104,6 +104,7 @@ def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array] | None:
     if (spread := mass_spread(mass, inertia)) is None:
         return None
     squares, axes = spread
+    # twice the mean square of each coordinate, which in a uniform ellipsoid is a fifth of the squared semi-axis
     return np.sqrt(2.5 * np.maximum(squares, 1e-4 * squares.max())), axes
 
 

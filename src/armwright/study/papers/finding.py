@@ -34,8 +34,8 @@ NOTHING = "-"
 VERDICT_TONES = {
     verdict.value: tone
     for tone, verdicts in {
-        "good": (Verdict.EQUAL, Verdict.HOLDS, Verdict.DIGITS),
-        "fair": (Verdict.MOSTLY, Verdict.TENTH, Verdict.TWO, Verdict.TEN),
+        "good": (Verdict.EQUAL, Verdict.HOLDS, Verdict.PRINTED_DIGITS),
+        "fair": (Verdict.MOSTLY, Verdict.WITHIN_TENTH, Verdict.WITHIN_FACTOR_2, Verdict.WITHIN_FACTOR_10),
         "none": (Verdict.UNCHECKABLE,),
         "bad": (Verdict.DIFFERS,),
     }.items()
@@ -90,7 +90,7 @@ class Finding:
         return (self.where, self.what, *cells.values(), obtained, self.judgement.held_to, self.verdict.value)
 
     @property
-    def narrow(self) -> tuple[str, ...]:
+    def terminal_cells(self) -> tuple[str, ...]:
         """The cells of `TERMINAL_COLUMNS`."""
         judged = (self.judgement.held_to, self.verdict.value)
         return (self.where, self.what, self.against.value, self.expected, self.obtained, *judged)
@@ -199,10 +199,10 @@ def compare(
     Whole numbers, and numbers that `follow` from other printed ones, must be equal.
     """
     judgement = Printed(str(published), float(obtained), follows or whole(published, obtained))
-    digits = 4 if judgement.verdict is not Verdict.DIGITS else 1 + sum(c.isdigit() for c in judgement.printed)
+    digits = 4 if judgement.verdict is not Verdict.PRINTED_DIGITS else 1 + sum(c.isdigit() for c in judgement.printed)
     shown = f"{obtained:.0f}" if float(obtained).is_integer() else f"{obtained:.{digits}g}"
     ours, theirs = (f"{x} {unit}".strip() for x in (shown, judgement.printed))
-    if judgement.verdict not in (Verdict.EQUAL, Verdict.DIGITS):
+    if judgement.verdict not in (Verdict.EQUAL, Verdict.PRINTED_DIGITS):
         ours += f" ({judgement.ratio:.4g} times)"
     against = Against.PRINT if follows else Against.NUMBER
     return Finding(where, what, theirs, ours, judgement, why, timed, against)

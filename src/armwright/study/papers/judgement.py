@@ -20,21 +20,20 @@ from armwright.study.published import evaluate
 class Verdict(Enum):
     """Verdicts from best to worst.
 
-    - EQUAL  the same number, exactly
-    HOLDS    a statement is true, within the bounds that the row shows
-    DIGITS   rounds to the number the paper prints
-    MOSTLY   a statement is true in more than half of the cases, which the row counts
-    TENTH    within a tenth of the printed number; the row shows the factor
-    TWO, TEN within a factor of two or ten of it, likewise
+    - EQUAL: the same number, exactly
+    - HOLDS: a statement is true, within the bounds that the row shows
+    - PRINTED_DIGITS: rounds to the number the paper prints
+    - MOSTLY: a statement is true in more than half of the cases, which the row counts
+    - WITHIN_TENTH, WITHIN_FACTOR_2, WITHIN_FACTOR_10: near the printed number; the row shows the factor
     """
 
     EQUAL = "equal"
     HOLDS = "holds"
-    DIGITS = "same within the printed digits"
+    PRINTED_DIGITS = "same within the printed digits"
     MOSTLY = "holds in most cases"
-    TENTH = "within 10 %"
-    TWO = "within a factor of two"
-    TEN = "within a factor of ten"
+    WITHIN_TENTH = "within 10 %"
+    WITHIN_FACTOR_2 = "within a factor of two"
+    WITHIN_FACTOR_10 = "within a factor of ten"
     UNCHECKABLE = "not checkable"
     DIFFERS = "differs"
 
@@ -102,14 +101,14 @@ class Printed:
         if self.exact:
             return Verdict.DIFFERS
         if not self.digits:
-            return max(Verdict.TWO, by_factor([self.ratio]), key=lambda verdict: verdict.rank)
+            return max(Verdict.WITHIN_FACTOR_2, by_factor([self.ratio]), key=lambda verdict: verdict.rank)
         if abs(self.value - float(self.printed)) <= self.half_a_digit * (1 + 1e-9):
-            return Verdict.DIGITS
+            return Verdict.PRINTED_DIGITS
         return by_factor([self.ratio])
 
     @property
     def held_to(self) -> str:
-        if self.verdict is Verdict.DIGITS:
+        if self.verdict is Verdict.PRINTED_DIGITS:
             return f"printed +- {self.half_a_digit:g}"
         return _EXACTLY if self.exact else _FACTORS.get(self.verdict, _EXACTLY)
 
@@ -127,9 +126,9 @@ class Printed:
 
 _EXACTLY = "printed, exactly"
 _FACTORS = {
-    Verdict.TENTH: "0.9 to 1.1 times the printed",
-    Verdict.TWO: "1/2 to 2 times the printed",
-    Verdict.TEN: "1/10 to 10 times the printed",
+    Verdict.WITHIN_TENTH: "0.9 to 1.1 times the printed",
+    Verdict.WITHIN_FACTOR_2: "1/2 to 2 times the printed",
+    Verdict.WITHIN_FACTOR_10: "1/10 to 10 times the printed",
     Verdict.DIFFERS: "1/10 to 10 times the printed",
 }
 
@@ -137,7 +136,11 @@ _FACTORS = {
 def by_factor(ratios: Iterable[float]) -> Verdict:
     """Return the verdict by ratios to the printed numbers; the worst decides."""
     listed = list(ratios)
-    for verdict, low, high in ((Verdict.TENTH, 0.9, 1.1), (Verdict.TWO, 0.5, 2.0), (Verdict.TEN, 0.1, 10.0)):
+    for verdict, low, high in (
+        (Verdict.WITHIN_TENTH, 0.9, 1.1),
+        (Verdict.WITHIN_FACTOR_2, 0.5, 2.0),
+        (Verdict.WITHIN_FACTOR_10, 0.1, 10.0),
+    ):
         if listed and all(low <= ratio <= high for ratio in listed):
             return verdict
     return Verdict.DIFFERS

@@ -220,7 +220,9 @@ def near_median(what: str, printed: str, values: Array, why: str) -> Finding:
     low, high = np.quantile(values, USUAL_QUANTILES)
     obtained = f"{judgement.value:.2g} ({judgement.ratio:.2g} times), the median"
     obtained += f"; {low:.2g} to {high:.2g} for nine masses of ten"
-    return Finding("Table 5", what, printed, obtained, judgement, "" if judgement.verdict is Verdict.TWO else why)
+    return Finding(
+        "Table 5", what, printed, obtained, judgement, "" if judgement.verdict is Verdict.WITHIN_FACTOR_2 else why
+    )
 
 
 def within_usual_range(what: str, printed: str, values: Array, why: str) -> Finding:

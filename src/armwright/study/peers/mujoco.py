@@ -11,7 +11,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.formulations.parts import coordinates
-from armwright.formulations.parts.coordinates import POSES, placed, positions, rates
+from armwright.formulations.parts.coordinates import POSES, mechanism_at, positions, rates
 from armwright.mechanism import Ball
 from armwright.model import mjcf
 from armwright.robot import Robot
@@ -31,7 +31,7 @@ class MuJoCo:
         """Return qpos, qvel, qacc, and B with qvel = B qd: torques are B^T times those of MuJoCo."""
         arm, mechanism = self.arm, self.arm.mechanism()
         qpos, B, convective = np.array(self.model.qpos0), np.zeros((self.model.nv, arm.n)), np.zeros(self.model.nv)
-        posed = placed(mechanism, q.tolist())
+        posed = mechanism_at(mechanism, q.tolist())
         at, by_qd = positions(posed, q.tolist()), np.array([rates(posed, e.tolist()) for e in np.eye(arm.n)])
         shift = coordinates.convective(posed, rates(posed, qd.tolist()))
         for i in mechanism.single_freedom_joints:

@@ -359,7 +359,7 @@ def _sines(double: bool) -> str:
         return text
 
     rest = "x"
-    for part in trig.parts[:2]:
+    for part in trig.fused_parts[:2]:
         rest = fma("k", numbers.text(-part), rest)
     cosine = fma("z * z", polynomial(trig.cosine), fma("z", "(real)-0.5", "(real)1"))
     text = f"""\
