@@ -2,12 +2,11 @@
 
 import re
 from fractions import Fraction
-from functools import cache
 
 import fewest_operations
 import numpy as np
 import pytest
-from conftest import EVERY, ROBOTS
+from conftest import ROBOTS
 
 import armwright as aw
 from armwright.graph import Graph, OperationCount, count
@@ -153,30 +152,17 @@ def test_vertical_gravity_costs_less_than_any_gravity() -> None:
     assert vertical.multiplications < general.multiplications
 
 
-@cache
-def general(problem: str, name: str, types: str) -> OperationCount:
-    return aw.count_operations(problem, name, joints=types)
+SERIAL = {
+    "".join("P" if joint.prismatic else "R" for joint in arm.joints): arm
+    for arm in map(aw.load, ROBOTS)
+    if arm.mechanism().serial and not arm.followers
+}
+"""One packaged robot for every sequence of joint types; `tools/fewest_operations.py` has all of them."""
 
 
-FREE = [name for name in ROBOTS if (arm := aw.load(name)).mechanism().serial and not arm.followers]
-
-
-@pytest.mark.parametrize("name", FREE)
-def test_customised_counts_are_below_general_ones(name: str) -> None:
-    """A general robot is a chain of independent joints of the same types."""
-    arm = aw.load(name)
-    types = "".join("P" if j.prismatic else "R" for j in arm.joints)
-    above = []
-    for formulation in EVERY:
-        customised = aw.count_operations(formulation.problem, formulation.name, robot=arm)
-        any_such = general(formulation.problem, formulation.name, types)
-        operations = any_such.multiplications + any_such.additions + 2 * arm.n  # rotors
-        if (
-            customised.multiplications > any_such.multiplications
-            or customised.multiplications + customised.additions > operations
-        ):
-            above.append(f"{formulation.problem} {formulation.name}: {customised}, in general {any_such}")
-    assert not above
+@pytest.mark.parametrize("types", SERIAL)
+def test_customised_counts_are_below_general_ones(types: str) -> None:
+    assert not list(fewest_operations.above_general(SERIAL[types], types))
 
 
 def test_a_compiled_function_has_the_operations_that_are_counted(formulation) -> None:
