@@ -134,6 +134,12 @@ def test_only_positions_and_velocities_count_in_the_error() -> None:
         steps = integrate.solve_stiff(lambda t, y: -y, 0, [1.0], 3.0, name).statistics.accepted
         found = integrate.solve_stiff(carried, 0, [1.0, 0.0], 3.0, name, controlled=1).statistics.accepted
         assert abs(found - steps) <= 1
+        by_atol = {"rtol": 1e-10, "atol": 1e-5}
+        steps = integrate.solve_stiff(lambda t, y: np.sin(3 * t) - y, 0, [1.0], 3.0, name, **by_atol)
+        found = integrate.solve_stiff(
+            lambda t, y: np.array([np.sin(3 * t) - y[0], 0]), 0, [1.0, 0], 3.0, name, controlled=1, **by_atol
+        )
+        assert abs(found.statistics.accepted - steps.statistics.accepted) <= 1
     with pytest.raises(aw.InputError, match="controlled = 3: expected 1 to 2"):
         integrate.solve(carried, 0, [1.0, 0.0], 3.0, controlled=3)
 

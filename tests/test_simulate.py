@@ -380,6 +380,7 @@ def test_ctrl_c_leaves_what_there_is_of_a_run_under_a_python_law() -> None:
     with pytest.raises(integrate.Stopped) as stopped:
         integrate.solve(lambda t, y: law(t, y, y), 0, [1.0], 1)
     assert len(stopped.value.solution.t) > 1
+    assert str(stopped.value) == stopped.value.solution.message
 
 
 def test_results_go_to_other_processes() -> None:

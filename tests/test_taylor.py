@@ -165,3 +165,11 @@ def test_without_heyoka_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "heyoka", None)
     with pytest.raises(ArmwrightError, match="needs heyoka, which is not installed: pip install heyoka"):
         Taylor(traced_pendulum())
+
+
+def test_entries_that_are_not_controlled_do_not_change_the_steps():
+    with_work = traced(lambda t, q, qd, work: (qd, -q.sin(), 1e9 * q), 3)
+    plain = Taylor(traced_pendulum(), 1e-12).solve(0.0, [1.0, 0.0], 10.0)
+    found = Taylor(with_work, 1e-12, controlled=2).solve(0.0, [1.0, 0.0, 0.0], 10.0)
+    assert np.array_equal(found.t, plain.t) and np.array_equal(found.y[:, :2], plain.y)
+    assert Taylor(with_work, 1e-12).solve(0.0, [1.0, 0.0, 0.0], 10.0).statistics != plain.statistics
