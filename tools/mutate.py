@@ -97,6 +97,12 @@ EQUIVALENT: dict[str, str] = {
     "trace/reframe.py _with_com_on_x: h.x and h.y -> h.y": "a centre of mass on y costs as many operations as one on x",
     "backends/cuda/codegen/outlined_parts.py _pieces: len(nodes) <= max_operations -> len(nodes) < max_operations": "only "
     "a program of exactly that size is outlined or not",
+    "backends/llvm/body.py tiled: program.equations is not None or len(program.outputs) > 256 -> program.equations is "
+    "not None": "only speed hangs on it",
+    "backends/cuda/codegen/output_partition.py _groupings: -max(row, column) -> max(row, column)": "only which of two "
+    "partitions is measured first",
+    "integrate/march.py TimeSpan._within: (time - self.start) * self.sign -> (time - self.start) / self.sign": "the sign "
+    "is 1 or -1",
     "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
     "backends/text/c.py notation.constant: x < 0 -> x >= 0": BRACKETS,
     "backends/text/c.py notation.constant: x < 0 -> x <= 0": BRACKETS,

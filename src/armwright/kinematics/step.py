@@ -5,10 +5,10 @@
     J        the rows of the tip Jacobian that change e; prismatic joints count in units of `length`, too
     E        e . e
 
-A step solves (J^T J + mu) dq = J^T e with mu = damping E (Levenberg and Marquardt's matrix, damped as Chan and Lawrence
-1988). As mu falls with the square of the error, convergence stays quadratic, at a singular target too where its
-solutions are not isolated (Fan and Yuan 2005). A joint at a limit that would leave its range does not move; a joint
-with full rotation continues from its other limit.
+A step solves (J^T J + mu) dq = J^T e with mu = damping min(E, 1) + MIN_DAMPING (Levenberg and Marquardt's matrix,
+damped as Chan and Lawrence 1988). As mu falls with the square of the error, convergence stays quadratic, even at a
+singular target whose solutions are not isolated (Fan and Yuan 2005). A joint at a limit that would leave its range does
+not move; a joint with full rotation continues from its other limit.
 
 The rotational error is 2 sin(angle / 2) about the axis of rotation. Unlike the sum of cross products, which is
 sin(angle) long, it is largest for a tool that points in the opposite direction. In the axes of the tool, a task with
@@ -39,13 +39,13 @@ ERROR_ROWS = {"full": 6, "axis": 5, "free": 3}
 """Number of rows of the error, by the part of the orientation that counts."""
 
 NEWTON_DAMPING = 0.03
-"""Damping for nearly every robot and target: less overshoots, more converges slowly."""
+"""Damping for nearly every robot and target: a smaller value overshoots, a larger one converges slowly."""
 
 MIN_DAMPING = 1e-12
 """Damping that keeps the matrix regular at a solution with a singular Jacobian."""
 
-HALF_TURN_COSINE = 1e-6
-"""Value of 1 + cos(angle) below which the sine does not determine the axis of rotation."""
+MIN_SQUARED_COSINE = 1e-6
+"""Near half a turn cos^2(angle / 2), up to a factor of four, falls below it: sines do not determine the axis there."""
 
 _sqrt = elementary("sqrt")
 
@@ -106,7 +106,7 @@ def newton_step(mechanism: Mechanism, task: Task, q: Coordinates, goal: Coordina
         _error(view, task.length, orientation, x, target[12 * k : 12 * k + 12])
         for k, (view, orientation) in enumerate(zip(views, task.orientations, strict=True))
     ]
-    e = [missing for error in errors for missing in error]
+    e = [component for error in errors for component in error]
     units = [task.length if sliding else 1 for sliding in task.sliding]
     parts = [_columns(view, task, x, len(error)) for view, error in zip(views, errors, strict=True)]
     J = [[x for part in column for x in part] for column in zip(*parts, strict=True)]
@@ -116,7 +116,7 @@ def newton_step(mechanism: Mechanism, task: Task, q: Coordinates, goal: Coordina
     J = [[x * k for x in column] for column, k in zip(J, free, strict=True)]
     squares = [dot(part, part) for error in errors for part in (error[:3], error[3:])]
     mu = _smaller(total(squares), 1) * damping + MIN_DAMPING
-    e = [missing for error, square in zip(errors, squares[::2], strict=True) for missing in _limited(error, square)]
+    e = [x for error, square in zip(errors, squares[::2], strict=True) for x in _limited(error, square)]
     change = [dx * unit for dx, unit in zip(_damped(J, e, mu), units, strict=True)]
     moved = _moved(mechanism, q, change)
     for i, place in entries.items():
@@ -165,12 +165,12 @@ def _error(mechanism: Mechanism, length: float, orientation: str, q: Coordinates
 def _rotation_error(R: Matrix) -> list[Scalar]:
     """Return 2 sin(angle / 2) times the axis of R: twice the vector part of its quaternion.
 
-    It follows from the sines of R except near half a turn. There it is the longest column of 4 sin^2 (axis axis^T),
-    from the symmetric part of R, over its length, with either sign.
+    It follows from the sines of R except near half a turn. There it is the longest column of
+    4 sin^2(angle / 2) axis axis^T, from the symmetric part of R, over half its length, with either sign.
     """
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     cosine = 1 + xx + yy + zz  # 4 cos^2(angle / 2)
-    near = Vector(zy - yz, xz - zx, yx - xy) * (1 / _sqrt(_larger(cosine, HALF_TURN_COSINE)))
+    regular = Vector(zy - yz, xz - zx, yx - xy) * (1 / _sqrt(_larger(cosine, MIN_SQUARED_COSINE)))
     diagonal = 1 + xx - yy - zz, 1 + yy - xx - zz, 1 + zz - xx - yy
     sums = xy + yx, xz + zx, yz + zy
     columns = (
@@ -181,14 +181,14 @@ def _rotation_error(R: Matrix) -> list[Scalar]:
     longest = _choose_all(diagonal[0] - diagonal[1], columns[0], columns[1])
     longest = _choose_all(diagonal[2] - longest[3], columns[2], longest)
     scale = 1 / _sqrt(_larger(longest[3], 1))  # near half a turn it is 4/3 or more
-    return _choose_all(cosine - HALF_TURN_COSINE, near, [x * scale for x in longest[:3]])
+    return _choose_all(cosine - MIN_SQUARED_COSINE, regular, [x * scale for x in longest[:3]])
 
 
 def _axis_error(z: Vector) -> list[Scalar]:
     """Return the error of the shortest rotation of the tool's z axis onto `z`; it has no z component."""
     cosine = (1 + z.z) * 0.5  # cos^2(angle / 2)
-    scale = 1 / _sqrt(_larger(cosine, HALF_TURN_COSINE))
-    return _choose_all(cosine - HALF_TURN_COSINE, [-(z.y * scale), z.x * scale], [2, 0])
+    scale = 1 / _sqrt(_larger(cosine, MIN_SQUARED_COSINE))
+    return _choose_all(cosine - MIN_SQUARED_COSINE, [-(z.y * scale), z.x * scale], [2, 0])
 
 
 def _columns(mechanism: Mechanism, task: Task, x: Coordinates, rows: int) -> list[list[Scalar]]:
@@ -197,8 +197,8 @@ def _columns(mechanism: Mechanism, task: Task, x: Coordinates, rows: int) -> lis
     of_coordinates = zip(*(to_coordinates(mechanism, row) for row in zip(*columns, strict=True)), strict=True)
     J = []
     for sliding, column in zip(task.sliding, of_coordinates, strict=True):
-        length, unit = (1, task.length) if sliding else (1 / task.length, 1)
-        J.append([*(x * length for x in column[:3]), *(x * unit for x in column[3:])][:rows])
+        position_scale, rotation_scale = (1, task.length) if sliding else (1 / task.length, 1)
+        J.append([*(x * position_scale for x in column[:3]), *(x * rotation_scale for x in column[3:])][:rows])
     return J
 
 
@@ -258,7 +258,7 @@ def compile_step(mechanism: Mechanism, task: Task, target: str = "cpu") -> StepF
         kernel.run([x[None] for x in state], out[None])
         return out
 
-    alone = kernel.single(one)  # faster than `run`, which examines its arrays
+    alone = kernel.single(one)  # faster than `run`, which checks its arrays; arrays it cannot take go to `one`
 
     def run(inputs: tuple[Array, Array], out: Array) -> None:
         if len(out) == 1:

@@ -162,7 +162,8 @@ def _jerk_and_snap(t: Array, q: Array) -> tuple[Array, Array, Array, Array]:
     On a piece of length h with chord c = (q1 - q0)/h, the derivatives at its beginning are
         jerk = (60 c - 36 v0 - 24 v1)/h^2 - (9 a0 - 3 a1)/h
         snap = (-360 c + 192 v0 + 168 v1)/h^3 + (36 a0 - 24 a1)/h^2
-    and at its end the same with the roles of the ends exchanged. Each row is before minus after.
+    and at its end the same with time reversed: the ends exchange roles, and c, v and the jerk change sign. Each
+    equation is the value before the knot minus that after it.
     """
     h = np.diff(t)
     h0, h1 = h[:-1], h[1:]
