@@ -90,6 +90,7 @@ EXPRESSIONS = {
     "'%s_%d_%.2f' % ('a', 3, 0.5)": "a_3_0.50",
     "None is None": "True",
     "0.1 + 0.2": str(0.1 + 0.2),
+    "len([" + "1, " * 80 + "1])": "81",  # side by side, not nested
 }
 
 
