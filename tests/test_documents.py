@@ -133,7 +133,7 @@ def test_the_glossary_has_few_terms_in_order_and_all_of_them_are_in_the_source()
     lines = (ROOT / "docs" / "glossary.md").read_text().splitlines()
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ") and line != "| term | meaning |"]
     terms = [term for term, _ in rows]
-    assert len(terms) <= 40 and terms == sorted(terms, key=str.lower)
+    assert len(terms) <= 45 and terms == sorted(terms, key=str.lower)
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     words = re.sub(r"[\s_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", source)).lower()  # names are written as words
     assert [term for term in terms if not re.search(rf"\b{re.escape(term.lower())}s?\b", words)] == []
