@@ -205,6 +205,12 @@ def test_a_limit_where_a_motion_begins() -> None:
             begin()
 
 
+def test_an_event_of_a_plane_has_a_name() -> None:
+    assert events.plane((0, 0, 1), 0.1).name == "the tool passes a plane"
+    assert events.plane((0, 0, 1), 0.1, frame="elbow").name == "elbow passes a plane"
+    assert events.plane((0, 0, 1), 0.1, name="lands").name == "lands"
+
+
 def test_payloads_and_tools_are_those_of_the_robot_asked_for() -> None:
     tool = np.eye(4)
     tool[2, 3] = 0.3

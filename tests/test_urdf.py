@@ -307,6 +307,15 @@ def test_an_origin_may_be_turned_by_a_quaternion(tmp_path: Path) -> None:
     close(load(written(tmp_path, turned)).mass_matrix([0.1, 0.2, 0.01]), exact.mass_matrix([0.1, 0.2, 0.01]), 1e-15)
 
 
+def test_a_side_joint_without_its_leader_stands_at_its_offset(tmp_path: Path) -> None:
+    text = TREE.replace('<mimic joint="close" multiplier="1"/>', '<mimic joint="gone" multiplier="2" offset="0.03"/>')
+    expected = "follow follows gone, which does not exist; it is not on the chain and stands locked at 0.03"
+    with pytest.warns(LockedWarning, match=expected):
+        arm = aw.load(written(tmp_path, text), tip="hand")
+    at_offset = load(written(tmp_path, TREE, "other.urdf"), tip="hand", locked={"close": 0, "follow": 0.03})
+    close(arm.links[1].inertia, at_offset.links[1].inertia, 1e-15)
+
+
 def test_a_tree_becomes_a_chain(tmp_path: Path) -> None:
     path = written(tmp_path, TREE)
     with pytest.warns(LockedWarning, match="close is not on the chain and stands locked at 0"):

@@ -104,6 +104,8 @@ EQUIVALENT: dict[str, str] = {
     "integrate/march.py TimeSpan._within: (time - self.start) * self.sign -> (time - self.start) / self.sign": "the sign "
     "is 1 or -1",
     "model/loop_closure.py _OpenLoop._check_regular: np.cross(u, v) -> np.cross(v, u)": "only its length is used",
+    "robot/kinematics.py KinematicRobot.integrate: 0.0 in (fastest := float(np.abs(velocity).max(initial=0.0))) -> 1.0": ""
+    "far below the limit either way",
     "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
     "backends/text/c.py notation.constant: x < 0 -> x >= 0": BRACKETS,
     "backends/text/c.py notation.constant: x < 0 -> x <= 0": BRACKETS,

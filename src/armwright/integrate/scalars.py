@@ -36,7 +36,7 @@ class Scalars:
         return math.isfinite(array.dot(array)) or bool(np.isfinite(array).all())
 
     def floats(self, array: Array) -> NDArray[np.float64]:
-        return np.array([*map(float, array)]) if self.objects else array.astype(np.float64, copy=False)
+        return array.astype(np.float64, copy=False)
 
     def time(self, name: str, value: Any) -> Any:
         """Return a time of the user as a scalar."""
