@@ -446,3 +446,8 @@ def test_a_slip_in_one_leg_of_a_real_file_is_found(file: str) -> None:
             tried, found = tried + 1, found + ((kind, body.name) in told)
     assert tried >= 8
     assert found >= 0.7 * tried, (found, tried)
+
+
+def test_the_length_of_a_body_is_the_largest_distance_of_its_points() -> None:
+    points = np.array([[0.0, 0, 0], [0.3, 0, 0], [0, 0.4, 0], [0, 0.4, 1.2]])
+    assert Body("b", 1.0, np.zeros(3), np.eye(3), points).length == pytest.approx(1.3)

@@ -287,6 +287,8 @@ def test_one_option_of_hold_gives_the_other(rr: aw.Robot) -> None:
     envs.reset(options={"q": [0.1, 0.2]})  # away from the pose of the task
     assert (envs._q == [0.1, 0.2]).all()
     assert (envs._drawn["pose"] == [0.3, 0.4]).all()
+    observed, _ = envs.reset(options={"q": [0.1, 0.2], "qd": [0.5, 0.6], "pose": [0.3, 0.5]})
+    np.testing.assert_allclose(observed[:, :6], [[0.1, 0.2, 0.5, 0.6, 0.2, 0.3]] * 2, atol=1e-6)
     envs.reset(options={"pose": [0.1, 0.2]})
     assert (envs._q == [0.1, 0.2]).all()
     assert (envs._drawn["pose"] == [0.1, 0.2]).all()

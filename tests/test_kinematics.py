@@ -14,7 +14,7 @@ import armwright as aw
 from armwright.formulations import find_formulation
 from armwright.function import Function
 from armwright.kinematics.search import Solver
-from armwright.kinematics.step import NEWTON_DAMPING, compile_step, uncompiled_step
+from armwright.kinematics.step import NEWTON_DAMPING, JointRange, compile_step, uncompiled_step
 from armwright.study.peers.pinocchio import Pinocchio
 
 BODY = {"mass": 1.0, "com": [0, 0, 0], "inertia": [1, 1, 1, 0, 0, 0]}
@@ -471,3 +471,11 @@ def test_bad_input_is_reported(call, message: str) -> None:
 def test_a_robot_that_has_solved_can_be_pickled() -> None:
     PUMA.inverse_kinematics(PUMA.forward_kinematics(np.full(6, 0.3)))
     assert pickle.loads(pickle.dumps(PUMA)) == PUMA
+
+
+def test_a_joint_with_full_rotation_continues_from_its_other_limit() -> None:
+    around, plain = JointRange(-math.pi, math.pi, True), JointRange(-1.0, 2.0, False)
+    assert around.within(math.pi + 0.1) == pytest.approx(0.1 - math.pi)
+    assert around.within(-math.pi - 0.1) == pytest.approx(math.pi - 0.1)
+    assert around.within(1.0) == 1.0
+    assert (plain.within(2.5), plain.within(-3.0), plain.within(0.5)) == (2.0, -1.0, 0.5)

@@ -92,7 +92,7 @@ def test_indices_over_a_grid_are_exact() -> None:
     found = grid_indices(x + 2 * x * y)
     assert found.first == pytest.approx([1 / 17, 0])
     assert found.total == pytest.approx([1, 16 / 17])
-    assert grid_indices(np.where(x > 0, np.nan, x)) is None
+    assert grid_indices(np.where(x > 0, np.nan, x)) is None and grid_indices(np.ones_like(x)) is None
 
 
 def test_a_study_finds_what_a_linear_result_depends_on(tmp_path: Path) -> None:

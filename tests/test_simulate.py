@@ -367,6 +367,14 @@ def test_a_law_that_follows_two_motions_is_not_one_that_follows_one() -> None:
     close(run.tau[0], law.torques(at), 1e-12)
 
 
+def test_a_series_needs_a_law_that_can_be_compiled() -> None:
+    with (
+        pytest.warns(SlowWarning),
+        pytest.raises(InputError, match="taylor needs the Taylor series of the motion: expected a law of"),
+    ):
+        simulate(SMOOTH, lambda t, q, qd: 0 * q, duration=0.1, integrator="taylor")
+
+
 def test_ctrl_c_leaves_what_there_is_of_a_run_under_a_python_law() -> None:
     def law(t, q, qd):
         if t > 0.1:

@@ -220,6 +220,8 @@ def check_best(robot: aw.Robot, motions: list, payloads: list, book: Catalogue, 
         for s in own.sets:
             names = tuple(chosen.actuator.name for chosen in s.joints)
             assert math.isclose(every[names][column], s.cost, rel_tol=1e-10)
+            for chosen in s.joints:
+                assert math.isclose(chosen.inertia_ratio, 400 * chosen.used["inertia ratio"], rel_tol=1e-9)
         found[objective] = own
     return found
 

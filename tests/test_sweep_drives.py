@@ -85,6 +85,9 @@ def test_limits_of_the_actuators_are_those_of_each_row(study: aw.Study, tmp_path
     share = f"{25 * beyond} %"
     assert second[:3] == ("joint2", f"{share} ({beyond} of 4)", f"{DRIVE.name}; {HEAVY.name}")
     assert second[3].endswith(" N m") and second[6].endswith(" rad/s")
+    for drive in limits:
+        (start, torque), (fast, same), end = torque_speed.continuous_curve(drive)
+        assert (start, same, end) == (0.0, torque, (fast, 0.0)) and fast == drive.max_velocity
     steady = [torque_speed.continuous_curve(drive)[0][1] for drive in limits]
     used = max(row["rms_torque2"] / most for row, most in zip(rows, steady, strict=True))
     assert second[-1] == f"{used:.0%} of continuous"

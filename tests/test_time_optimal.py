@@ -296,6 +296,8 @@ def test_what_limits_a_motion_is_reported_from_beginning_to_end() -> None:
 def test_few_pieces_are_nearly_the_motion_and_a_simulation_follows_them_compiled() -> None:
     arm = aw.load("ur5e")
     motion = time_optimal(arm, way_points(1, 4, 6))
+    whole = motion.in_pieces(10_000)
+    assert len(whole.knots) <= len(motion.law.breaks)
     near = motion.in_pieces()
     t = np.linspace(0, motion.duration, 1000)
     assert len(near.knots) <= 33 and near.traceable and near.duration == motion.duration
