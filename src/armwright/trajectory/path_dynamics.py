@@ -63,11 +63,6 @@ class PathDynamics(NamedTuple):
     def lengths(self) -> Array:
         return np.diff(self.s)
 
-    def value(self, x: Array, b: Array, c: Array) -> Array:
-        """Return the limited quantities at both ends of every interval for x at every grid point."""
-        u = np.diff(x) / (2 * self.lengths)
-        return np.asarray(self.a * u[:, None] + b * _interval_ends(x)[..., None] + c)
-
 
 def path_dynamics(robot: DynamicRobot, path: Trajectory, limits: JointLimits, points: int) -> PathDynamics:
     """Return the dynamics along the path that do not depend on the speed."""
@@ -177,11 +172,11 @@ def fastest_on_grid(robot: DynamicRobot, dynamics: PathDynamics, friction: Frict
         b, c = _tangent(dynamics, friction, x)[:2]
     for _ in range(MAX_FRICTION_ITERATIONS):
         x = fastest_speeds(_bounds(dynamics, b, c))
-        assumed = dynamics.value(x, b, c)
+        assumed, ends = (b, c), _interval_ends(x)
         b, c, friction_torque = _tangent(dynamics, friction, x)
-        exact = dynamics.value(x, dynamics.b, dynamics.c + friction_torque)
-        wrong = np.abs(exact - assumed) / dynamics.high
-        if wrong[_interval_ends(x) > 0].max(initial=0.0) < FRICTION_TOLERANCE:
+        exact = dynamics.b, dynamics.c + friction_torque
+        error = np.abs((exact[0] - assumed[0]) * ends[..., None] + exact[1] - assumed[1]) / dynamics.high
+        if error[ends > 0].max(initial=0.0) < FRICTION_TOLERANCE:
             return x
     raise InputError(
         f"the fastest motion of {robot.name} along this path was not found in {MAX_FRICTION_ITERATIONS} rounds: "
