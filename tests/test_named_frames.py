@@ -319,3 +319,13 @@ def test_frames_that_cannot_be_had_together_are_told() -> None:
     ):
         with pytest.raises(aw.ArmwrightError, match=message):
             call()
+
+
+def test_a_frame_called_tip_is_that_frame_and_not_the_axes_of_the_tool(tmp_path: Path) -> None:
+    frames = [
+        f'[[frame]]\nname = "{name}"\nlink = "link1"\npose = [0.1, 0.2, 0, 0, 0, 0, 1]\n' for name in ("tip", "other")
+    ]
+    (tmp_path / "rr.toml").write_text(aw.load("rr").to_toml() + "\n" + "\n".join(frames))
+    arm, q = aw.load(tmp_path / "rr.toml"), [0.3, 0.7]
+    assert np.array_equal(arm.jacobian(q, frame="tip"), arm.jacobian(q, frame="other"))
+    assert not np.array_equal(arm.jacobian(q, frame="tip"), aw.load("rr").jacobian(q, frame="tip"))

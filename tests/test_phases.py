@@ -172,3 +172,10 @@ def test_an_event_that_ends_a_run_when_it_has_happened_often_counts_in_all_phase
     assert whole.ended_by == parts.ended_by == "turns"
     assert parts.t[-1] == pytest.approx(whole.t[-1], abs=1e-6)
     assert len(parts.phases) > 1
+
+
+def test_a_run_is_exact_if_every_phase_that_tracks_is() -> None:
+    there = aw.trajectory.normal_spline(A, B, 0.5).holding()
+    back = aw.Phase(ARM, going(B, A), 0.5)
+    for law, exact in ((going(A, B), True), (aw.torque.pd(there, 100, 20), False)):
+        assert aw.simulate_phases([aw.Phase(ARM, law, 0.5), back], every=0.05).exact is exact

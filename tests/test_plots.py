@@ -16,7 +16,7 @@ from PIL import Image
 import armwright as aw
 from armwright.check import check
 from armwright.errors import InputError, UnknownNameError
-from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot, _legend, _legend_entry
 from armwright.pages.scene import svg
 from armwright.pages.video import positions_at
 
@@ -182,3 +182,11 @@ def test_a_film_that_cannot_be_made_is_refused(
     if not path.endswith("gif"):
         with pytest.raises(aw.InputError, match=r"expected a file that ends in \.png"):
             run.robot.picture(tmp_path / path, size=(64, 64))
+
+
+def test_the_legends_of_dashed_curves_are_dashed() -> None:
+    x = [0.0, 1.0]
+    plot = Plot("two", "t", "q", [Curve("limit", x, x, dashed=True), Curve("motion", x, x)])
+    for legend in (_legend(plot), "".join(_legend_entry(plot.curves[0], "red", 0, 0) + ["<li>"])):
+        of_limit, _, of_motion = legend.partition("limit")
+        assert "stroke-dasharray" in of_limit and "stroke-dasharray" not in of_motion

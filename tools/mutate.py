@@ -106,6 +106,9 @@ EQUIVALENT: dict[str, str] = {
     "model/loop_closure.py _OpenLoop._check_regular: np.cross(u, v) -> np.cross(v, u)": "only its length is used",
     "robot/kinematics.py KinematicRobot.integrate: 0.0 in (fastest := float(np.abs(velocity).max(initial=0.0))) -> 1.0": ""
     "far below the limit either way",
+    "pages/run_scene.py as_quaternions: -2 -> 2": "the stacked matrices are symmetric",
+    "arrays.py has_overlap: size - 1 -> size + 1": "then all places are compared, with the same result",
+    "trajectory/smoothing.py smoothed: -1 -> 1": "only how near two breaks are taken for one",
     "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
     "backends/text/c.py notation.constant: x < 0 -> x >= 0": BRACKETS,
     "backends/text/c.py notation.constant: x < 0 -> x <= 0": BRACKETS,

@@ -126,7 +126,7 @@ def _entry_point_texts(folders: tuple[str, ...]) -> str:
     """Return the lists of entry points in these folders that mention armwright, as one text."""
     found = []
     for folder in folders:
-        for path in glob.iglob(os.path.join(glob.escape(folder or "."), "*-info", "entry_points.txt")):
+        for path in glob.iglob(os.path.join(glob.escape(folder), "*-info", "entry_points.txt")):
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read()
             if "[armwright." in text:
