@@ -187,6 +187,6 @@ def test_a_film_that_cannot_be_made_is_refused(
 def test_the_legends_of_dashed_curves_are_dashed() -> None:
     x = [0.0, 1.0]
     plot = Plot("two", "t", "q", [Curve("limit", x, x, dashed=True), Curve("motion", x, x)])
-    for legend in (_legend(plot), "".join(_legend_entry(plot.curves[0], "red", 0, 0) + ["<li>"])):
+    for legend in (_legend(plot), "".join(_legend_entry(plot.curves[0], "red", 0, 0))):
         of_limit, _, of_motion = legend.partition("limit")
         assert "stroke-dasharray" in of_limit and "stroke-dasharray" not in of_motion

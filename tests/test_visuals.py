@@ -19,6 +19,7 @@ from armwright.errors import ModelError, ModelWarning
 from armwright.model import packages, xml
 from armwright.model.meshes import MeshFolders
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Visual
+from armwright.pages.scene.link_shapes import MIN_HOUSING_RADIUS, _radii
 
 CMEEL = importlib.util.find_spec("cmeel")
 SHARE = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share" if CMEEL else Path("none")
@@ -724,3 +725,7 @@ def test_nothing_is_opened_on_loading(package: Path, monkeypatch: pytest.MonkeyP
 
 def test_places_without_a_name() -> None:
     assert MeshFolders("/robot.urdf").package_name("a.stl") == "package://model/a.stl"
+
+
+def test_the_housings_of_light_links_have_a_smallest_size() -> None:
+    assert _radii(aw.load("g1"), 2.0).min() == pytest.approx(2 * MIN_HOUSING_RADIUS)
