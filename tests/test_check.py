@@ -884,6 +884,6 @@ def test_other_branches_and_other_kinds_are_said() -> None:
 
 def test_a_table_of_another_convention_is_told_by_mean_distances(tmp_path: Path) -> None:
     text = packaged("puma560").replace('"modified"', '"standard"')
-    [found] = [f for f in check(write(tmp_path, text)).findings if f.kind == "DH convention"]
+    [found] = [f for f in check(write(tmp_path, text, "puma560.toml")).findings if f.kind == "DH convention"]
     distances = re.search(r"mean distance (\S+) m in place of (\S+)\)", found.text).groups()
     assert [float(x) for x in distances] == pytest.approx([0.014, 0.038], abs=0.001)
