@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -314,7 +315,8 @@ def test_casadi_gets_a_function() -> None:
     assert by_q is not None
 
 
-def test_one_number_leaves_as_a_matrix_of_one_entry() -> None:
+def test_one_number_leaves_as_a_matrix_of_one_entry(tmp_path: Path) -> None:
+    casadi = pytest.importorskip("casadi")
     rr, (q, qd, _) = aw.load("rr"), STATE[:, :2]
     energy = rr.kinetic_energy(q, qd)
     f = aw.export(rr, to="casadi", functions=["kinetic_energy"])["kinetic_energy"]
@@ -324,6 +326,10 @@ def test_one_number_leaves_as_a_matrix_of_one_entry() -> None:
     values = {s: x for names, column in zip(symbols, (q, qd), strict=True) for s, x in zip(names, column, strict=True)}
     assert matrix.shape == (1, 1)
     close(float(matrix[0].subs(values)), energy, 1e-14)
+    [path] = aw.export(rr, to="casadi", directory=tmp_path, functions=["kinetic_energy"])
+    written: dict[str, Any] = {}
+    exec(path.read_text(), written)
+    close(float(written["kinetic_energy"](casadi.DM(q), casadi.DM(qd))), energy, 1e-14)
 
 
 def test_states_of_a_self_test_differ_and_have_both_signs() -> None:
