@@ -387,3 +387,10 @@ def test_rotors_of_freedoms_have_units_as_those_of_rows(kind: str) -> None:
     }  # fmt: skip
     joints = aw.Robot.from_dh([row], "modified", units={"inertia": "kg mm^2"}).joints
     assert [joint.rotor_inertia for joint in joints] == pytest.approx([0.01, 5e-6])
+
+
+def test_truth_values_and_numbers_without_units_stay_what_they_are() -> None:
+    in_mm = units.units_of("mm")
+    assert units.SI.in_si(True, units.LENGTH) is True and in_mm.in_si(True, units.LENGTH) is True
+    assert type(units.SI.in_si(3, units.LENGTH)) is int
+    assert in_mm.in_si([3, [4.5]], units.LENGTH) == [0.003, [0.0045]]
