@@ -47,7 +47,11 @@ class OperationCount:
 
 
 def solver_count(equations: Equations | None) -> OperationCount:
-    """Return the operations that solve the equations of a program."""
+    """Return the operations that solve the equations of a program, without the factorisation.
+
+    Every entry of the factor L whose row and column are unknowns of a block costs one product for each of its columns,
+    forward and back, for each of the matrices on the right-hand side.
+    """
     if equations is None:
         return OperationCount()
     passes = ((block.width, unknowns) for block in equations.blocks for unknowns in (block.forward, block.back))

@@ -77,8 +77,8 @@ class Assembly:
                 with np.errstate(over="ignore", invalid="ignore"):
                     T = place.pose @ (below.placement if moves else below.transform(values.get(below.name, 0.0)))
                 stack.append((below.child, LinkPlace(place.body, T), below if moves else None))
-        for link in tree.origins.keys() & self.places.keys():
-            self.places[link] = replace(self.places[link], pose=self.places[link].pose @ tree.origins[link])
+        for link in tree.file_frames.keys() & self.places.keys():
+            self.places[link] = replace(self.places[link], pose=self.places[link].pose @ tree.file_frames[link])
         self._check_floating(floating)
         self.file_joints = [self._file_joint(body) for body in self.bodies]
 

@@ -79,7 +79,7 @@ class TreeJoint:
 class Tree:
     """All links and joints of a file; with `by_name`, the joints on a link are sorted by name.
 
-    `origins` has the poses of the links' frames in the file, if the frames used here are others.
+    `file_frames` maps a link to the pose of its frame in the file, where the frame used here is another.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Tree:
     gravity: Triple = EARTH_GRAVITY
     file: str = ""
     by_name: bool = False
-    origins: Mapping[str, Array] = field(default_factory=dict)
+    file_frames: Mapping[str, Array] = field(default_factory=dict)
     loops: tuple[TreeLoop, ...] = ()
 
     @property

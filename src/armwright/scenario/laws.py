@@ -8,7 +8,7 @@ from typing import Any
 from armwright.draws import draws
 from armwright.errors import InputError
 from armwright.model.table_reader import Reader
-from armwright.scenario.motions import choice, followed
+from armwright.scenario.motions import choice, reference_motion
 from armwright.torque import LAWS, Free, Law, LawParameter, computed_torque, friction, noise
 from armwright.torque.laws import TARGET_PARAMETER
 from armwright.trajectory import Trajectory
@@ -49,7 +49,7 @@ def _law(part: Reader, motion: Trajectory | None) -> Law:
         part.need(key, f"; the law {name!r} needs it")
     if "target" in part.data and motion is not None:
         part.fail("target", "there is also a trajectory to follow; remove one of them")
-    target = part.data.get("target", motion and followed(motion))
+    target = part.data.get("target", motion and reference_motion(motion))
     if entry.follows and target is None:
         part.fail("law", f"{name} follows a trajectory: add [trajectory], or target =")
     law = entry.law(name, *((target,) if entry.follows else ()), **numbers)
@@ -74,4 +74,4 @@ def _table(part: Reader, key: str, known: Mapping[str, LawParameter]) -> Mapping
 
 def default_law(motion: Trajectory | None) -> Law:
     """Return the law of a scenario without a [torque] table: computed torque, or none without a motion."""
-    return Free() if motion is None else computed_torque(followed(motion), kp=100.0, kd=20.0)
+    return Free() if motion is None else computed_torque(reference_motion(motion), kp=100.0, kd=20.0)

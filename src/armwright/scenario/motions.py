@@ -243,7 +243,7 @@ def motion_of(path: Path, arm: Robot) -> Trajectory:
         raise InputError(f"{path}: {error}") from None
 
 
-def followed(motion: Trajectory) -> Trajectory:
+def reference_motion(motion: Trajectory) -> Trajectory:
     """Return the motion for a law to follow: in few pieces, which compile, if that is nearly the same."""
     if motion.traceable:
         return motion.holding()

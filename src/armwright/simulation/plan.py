@@ -108,7 +108,7 @@ class Plan:
         gauges = [gauge for name in self.measures for gauge in MEASURES[name].gauges]
         request = GaugeRequest.of([*gauges, *([] if self.keep else [LAST_FINITE])], self.has_stops)
         if request.uses_goal:
-            goal = () if self.law.reference is None else self.goal
+            goal = () if self.law.reference is None else self.goal  # else the law itself has the target
             request = replace(request, goal=goal, within=(self.within,))
         return parameterise(request, "a measure")
 

@@ -15,7 +15,11 @@ _TERM = re.compile(r"(?P<sign>[+-]?)(?P<number>\d+(\.\d+)?)?(?P<n>n)?(\^(?P<powe
 
 @dataclass(frozen=True)
 class Published:
-    """A row of a table. The formulas are polynomials in n such as "11.5n^2+19.5n-49"."""
+    """A row of a table of operation counts: for six joints, and as polynomials in n such as "11.5n^2+19.5n-49".
+
+    `ours` is our formulation that is compared with it, `why` explains a difference, `part` names what is counted if it
+    is a part of the problem.
+    """
 
     table: str
     authors: str
@@ -75,7 +79,7 @@ def _data(file: str) -> dict[str, Any]:
 
 
 def tables(paper: str) -> dict[str, Any]:
-    """Return the other tables of a paper, and values stored from prototypes."""
+    """Return the other tables of a paper, and results of earlier programs for the same examples."""
     data: dict[str, Any] = _data("tables.toml")[paper]
     return data
 

@@ -10,7 +10,7 @@ import numpy as np
 from armwright.errors import InputError
 from armwright.model.description import Description
 from armwright.model.unit_vectors import checked_unit_vectors
-from armwright.torque.law import Law, check_models
+from armwright.torque.law import Law, check_robot_models
 from armwright.torque.prescribed import Called, Free, constant
 from armwright.trajectory import Trajectory
 from armwright.trajectory.argument_checks import check_scalar_joints
@@ -21,7 +21,7 @@ def law_for(torque: Any, robot: Description) -> Law:
     if isinstance(torque, Law) and torque.reference is not None:
         check_scalar_joints(robot, "a law that follows a trajectory")
     law = as_law(torque, robot.n, robot.nq)
-    check_models(law, robot)
+    check_robot_models(law, robot)
     law.check(robot)
     for name, position in law.positions.items():
         checked_unit_vectors(robot, name, np.stack(np.broadcast_arrays(*position), axis=-1))

@@ -202,7 +202,7 @@ def with_model_of(law: Law, at: Moment) -> Moment:
     return at if model is None else at._replace(mechanism=model.mechanism())
 
 
-def check_models(law: Law, robot: Description) -> None:
+def check_robot_models(law: Law, robot: Description) -> None:
     """Raise an InputError if a law, or a part of it, has a model with other joints than the robot."""
     model = model_of(law)
     if model is not None:
@@ -216,7 +216,7 @@ def check_models(law: Law, robot: Description) -> None:
                 f"robot with the joints of {robot.name}: {robot.n} freedoms, q of {robot.nq} entries"
             )
     for part in law.made_of:
-        check_models(part, robot)
+        check_robot_models(part, robot)
 
 
 def torques_of(law: Law, at: Moment) -> list[Scalar]:

@@ -131,7 +131,7 @@ class Plant:
                 f"{listed([f'{known[i]:.3g} for {joints[i].name}' for i in unknown])}, twice the gravity torque and "
                 f"{DEFAULT_ACCELERATION:g} rad/s^2 or m/s^2; set others by with_limits(torque=...)",
                 LimitWarning,
-                stacklevel=5,  # the caller of `vector`
+                stacklevel=5,  # the caller of `armwright.learn.gym.vector`
             )
         return known
 

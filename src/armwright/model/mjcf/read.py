@@ -59,5 +59,5 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
     warn_of_unsupported(path, unread)
     gravity, closed = triple(model.opt.gravity), tuple(loops(mujoco, model, links.names))
     return checked_tree(
-        Tree(name, links.links, links.joints, "world", gravity, str(path), origins=links.origins, loops=closed)
+        Tree(name, links.links, links.joints, "world", gravity, str(path), file_frames=links.origins, loops=closed)
     )

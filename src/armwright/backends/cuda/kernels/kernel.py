@@ -53,9 +53,10 @@ class KernelLayout(NamedTuple):
 def text(program: Program, layout: KernelLayout, double: bool) -> str:
     """Return the kernel `run(Call)`; on a CPU it is a loop over states."""
     program = with_identifiers(program)
-    again = "if (!one<false>(call, call.marked[k])) " if layout.bulk else ""
+    # a bulk kernel marks the states of an incomplete last group without computing them: most need no careful sines
+    quick_attempt = "if (!one<false>(call, call.marked[k])) " if layout.bulk else ""
     tile = solve.Tile(layout.tile, block_threads(program, layout, double))
-    state = _STATE.format(**_state(program), first=again)
+    state = _STATE.format(**_state(program), first=quick_attempt)
     parts = [prelude(double), body(program, "body", double, tile), _call(program), state]
     return "\n".join([*parts, "#ifdef __CUDACC__", _kernel(program, layout, double), "#else", _ON_CPU, "#endif\n"])
 
@@ -202,7 +203,8 @@ def _unused(program: Program, s: str = "") -> str:
     return f"\n    out{s}.sum += {' + '.join(entries)};" if entries else ""
 
 
-_STATE = """// Compute one state of arrays with any strides; false if it must be computed again.
+_STATE = """// Compute one state of arrays with any strides. Only `careful` code takes sines of large angles; the other code
+// returns false for a state that has some, which must be computed again.
 template <bool careful> FUNCTION bool one(const Call &call, int64 i)
 {{
     {load}
