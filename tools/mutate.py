@@ -12,6 +12,7 @@ that run the broken line are run with `pytest -x -n 0`, those that take least ti
 function, up to a minute or two. What is computed when a module is imported is tried with all tests that run any line of
 the module. Compiled code is kept for all, as a name in the cache holds the program and the code that wrote it; a broken
 backend or cache has a cache of its own. What runs thrice as long as recorded counts as killed.
+Broken code may write anywhere: use an account that owns nothing but its files.
 
 Places are chosen by what the code is (a comparison, a sum, a constant, a guard, ...), never by line or literal text, so
 nothing here goes stale when code moves: every place has a rank from the seed, its function and its text, and each room
