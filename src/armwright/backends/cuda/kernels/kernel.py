@@ -203,8 +203,8 @@ def _unused(program: Program, s: str = "") -> str:
     return f"\n    out{s}.sum += {' + '.join(entries)};" if entries else ""
 
 
-_STATE = """// Compute one state of arrays with any strides. Only `careful` code takes sines of large angles; other code
-// returns false for a state that has some, which must be computed again.
+# Only `careful` code takes the sines of large angles; the other code returns false for a state that has some.
+_STATE = """// Compute one state of arrays with any strides; false if it must be computed again.
 template <bool careful> FUNCTION bool one(const Call &call, int64 i)
 {{
     {load}
